@@ -1,0 +1,1 @@
+"""Transcripts in, verdicts out; reads only the run directory."""

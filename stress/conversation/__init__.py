@@ -1,0 +1,1 @@
+"""What users say: texts and the ledger of what was said."""

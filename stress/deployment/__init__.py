@@ -1,0 +1,1 @@
+"""Start, inspect and stop a deployment of the reference memory."""

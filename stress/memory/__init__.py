@@ -1,0 +1,1 @@
+"""The reference memory service: an aiohttp application on PostgreSQL and Redis, with defects that can be switched on."""

@@ -1,0 +1,1 @@
+"""How to speak to a memory product."""
