@@ -14,7 +14,7 @@ _FORM = re.compile(r"(?P<name>[a-z0-9][a-z0-9-]*)(?:@(?P<part>[a-z0-9][a-z0-9-]*
 
 
 class Spec(msgspec.Struct, frozen=True, kw_only=True):
-    """One parsed specification; ``part`` is an instance (``m2``), ``redis``, ``postgres``, ``balancer`` or None for all."""
+    """One parsed specification; ``part`` names an instance (``m2``) or another part, None means all it applies to."""
 
     name: str
     part: str | None = None

@@ -1,0 +1,87 @@
+"""``run.json``: what a run was, beside its op logs. ``schema``, ``run``, ``contract`` and ``processes`` suffice."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from goldfish.contract import Budget, Contract
+from goldfish.errors import RecordError
+
+SCHEMA = 1
+FILE = "run.json"
+TRANSCRIPT = "transcript"
+
+
+class Skipped(msgspec.Struct, frozen=True, kw_only=True):
+    """A scenario that was not run, and why."""
+
+    scenario: str
+    reason: str
+
+
+class Run(msgspec.Struct, kw_only=True):
+    """The content of ``run.json``."""
+
+    schema: int = SCHEMA
+    run: str
+    contract: Contract
+    processes: list[str]
+    """Names of the op logs: ``transcript/<process>.jsonl``."""
+    budget: Budget = Budget()
+    started: float | None = None
+    """Wall time in seconds since the epoch."""
+    start_ns: int | None = None
+    """The monotonic stamp at ``started``."""
+    end_ns: int | None = None
+    target: dict[str, Any] = msgspec.field(default_factory=dict)
+    """Host, and for a deployment of ours its store, defects, instances and balance. No secrets."""
+    seed: int | None = None
+    users: int | None = None
+    connection: str | None = None
+    scenarios: list[str] = msgspec.field(default_factory=list)
+    skipped: list[Skipped] = msgspec.field(default_factory=list)
+    versions: dict[str, str] = msgspec.field(default_factory=dict)
+    command: list[str] = msgspec.field(default_factory=list)
+    git_commit: str | None = None
+    counters: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
+    """Per process, as it reported them at the end: rows per kind, and checked and lossy recalls per scenario."""
+    ended: str | None = None
+    """Why the run ended; None while it is under way or if nobody could say."""
+
+
+def write_run(directory: Path, run: Run) -> None:
+    """Write ``run.json`` by rename, so that a reader finds the old or the new one, never half of one."""
+    payload = msgspec.json.format(msgspec.json.encode(run), indent=2)
+    handle, name = tempfile.mkstemp(dir=directory, prefix=".run-")
+    with os.fdopen(handle, "wb") as file:
+        file.write(payload + b"\n")
+    os.chmod(name, 0o644)
+    os.replace(name, directory / FILE)
+
+
+def read_run(directory: Path) -> Run:
+    """Read ``run.json``.
+
+    Raises:
+        RecordError: there is none, it cannot be read, or its schema is unknown.
+    """
+    path = directory / FILE
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise RecordError(
+            f"{directory} is no run directory: cannot read {FILE} ({error.strerror}); expected a folder made by a run, "
+            "e.g. runs/<run id>"
+        ) from error
+    try:
+        run = msgspec.json.decode(raw, type=Run)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise RecordError(f"{path}: {error}") from error
+    if run.schema != SCHEMA:
+        raise RecordError(f"{path}: schema {run.schema}, this version reads schema {SCHEMA}")
+    return run
