@@ -1,0 +1,105 @@
+"""The ledger of one conversation: what was said, by which device, when, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from goldfish.contract import Scope
+from goldfish.rule import Message
+from goldfish.token import Person, Token, mark
+
+
+class Entry(Message):
+    """A message as it was said: what the rule knows of it, and its content."""
+
+    __slots__ = ("content", "role", "token", "turn")
+
+    def __init__(
+        self, token: Token, turn: int, role: str, text: str, session: str, sent_ns: int, batch: int, place: int
+    ) -> None:
+        super().__init__(token.device, token.seq, session, sent_ns, batch, place)
+        self.token = str(token)
+        self.turn = turn
+        self.role = role
+        self.content = mark(self.token, text)
+
+
+class Ledger:
+    """All that was said in one conversation.
+
+    A recall may be judged only when every append that was in flight at its end has ended (``goldfish.rule.judge``):
+    ``when_settled`` runs a function then, at once if none is in flight.
+    """
+
+    def __init__(self, person: Person, scope: Scope, session: int = 0) -> None:
+        self.person = person
+        self.scope = scope
+        self.name = person.conversation(scope, session)
+        self.entries: list[Entry] = []
+        """In the order of sending; rejected ones included."""
+        self.index: dict[tuple[str, int], Entry] = {}
+        self.standing: list[Entry] = []
+        """The entries that were not rejected, in the order of sending: what a sound recall ends with."""
+        self.devices: list[str] = []
+        self.last_append_ns = 0
+        self._batches = 0
+        self._turns = 0
+        self._next_seq: dict[str, int] = {}
+        self._in_flight: set[int] = set()
+        self._waiting: list[tuple[set[int], Callable[[], None]]] = []
+
+    def begin(self, device: str, session: int, messages: Sequence[tuple[str, str]], start_ns: int) -> list[Entry]:
+        """Enter the messages (role, text) of an append that starts now; its end must follow."""
+        batch, self._batches = self._batches, self._batches + 1
+        turn, self._turns = self._turns, self._turns + 1
+        seq = self._next_seq.get(device, 0)
+        self._next_seq[device] = seq + len(messages)
+        said = [
+            Entry(
+                Token(self.person, self.scope, session, device, seq + place),
+                turn,
+                role,
+                text,
+                self.person.session(session),
+                start_ns,
+                batch,
+                place,
+            )
+            for place, (role, text) in enumerate(messages)
+        ]
+        self.entries += said
+        self.standing += said
+        for entry in said:
+            self.index[entry.device, entry.seq] = entry
+        self._in_flight.add(batch)
+        return said
+
+    def end(self, said: Sequence[Entry], outcome: str, end_ns: int) -> None:
+        """Note the outcome of an append: ok, fail or info."""
+        for entry in said:
+            if outcome == "ok":
+                entry.acked_ns = end_ns
+            elif outcome == "fail":
+                entry.failed = True
+                self.standing.remove(entry)
+        self.last_append_ns = max(self.last_append_ns, end_ns)
+        batch = said[0].batch
+        self._in_flight.discard(batch)
+        for waiting, _ in self._waiting:
+            waiting.discard(batch)
+        ready = [run for waiting, run in self._waiting if not waiting]
+        self._waiting = [(waiting, run) for waiting, run in self._waiting if waiting]
+        for run in ready:
+            run()
+
+    @property
+    def quiet(self) -> bool:
+        """Whether no append is in flight."""
+        return not self._in_flight
+
+    def when_settled(self, run: Callable[[], None]) -> None:
+        """Call ``run`` as soon as every append that is in flight now has ended."""
+        if self.quiet:
+            run()
+        else:
+            self._waiting.append((set(self._in_flight), run))

@@ -1,0 +1,234 @@
+"""An HTTP/1.1 client that makes exactly one attempt.
+
+General clients hide what this tool is here to see: they resend after a reset, follow redirects, pool connections
+behind one's back. This one sends a request once, on a connection its owner can name, and says precisely how far it
+came: whether a byte of the request was sent, whether a status was read, whether the body is whole. Bodies are bounded,
+certificates are verified, nothing is followed.
+"""
+
+from __future__ import annotations
+
+import ssl
+from http.cookies import CookieError, SimpleCookie
+from time import monotonic
+from urllib.parse import urlsplit
+
+import httptools
+from gevent import socket
+
+from goldfish.errors import UsageError
+from goldfish.oplog import Reason
+
+BODY_BYTES_MAX = 16 * 1024 * 1024
+HEAD_BYTES_MAX = 64 * 1024
+READ_BYTES = 64 * 1024
+TIMEOUT_S = 10.0
+
+_PORTS = {"http": 80, "https": 443}
+
+
+class AttemptError(Exception):
+    """A request that got no whole answer."""
+
+    def __init__(self, reason: Reason, detail: str, *, sent: bool, status: int | None = None) -> None:
+        super().__init__(detail)
+        self.reason: Reason = reason
+        self.sent = sent
+        """Whether a byte of the request may have left."""
+        self.status = status
+        """The status, when at least that was read."""
+
+
+class Endpoint:
+    """Where a deployment listens: scheme, host, port, path prefix and the TLS context."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError as error:
+            raise UsageError(f"the host is no URL: {error}; expected e.g. http://127.0.0.1:8080") from error
+        if parts.username is not None or parts.password is not None:
+            raise UsageError("the host carries a user name or password; they would end in logs: give the URL without")
+        if parts.scheme not in _PORTS or not parts.hostname:
+            raise UsageError(f"'{url}' is no HTTP address; expected e.g. http://127.0.0.1:8080")
+        self.scheme = parts.scheme
+        self.host = parts.hostname
+        self.port = port or _PORTS[parts.scheme]
+        self.authority = parts.netloc
+        self.prefix = parts.path.rstrip("/")
+        self.tls = ssl.create_default_context() if parts.scheme == "https" else None
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{self.authority}{self.prefix}"
+
+
+class Answer:
+    """A whole answer, and the protocol object that ``httptools`` fills while it arrives."""
+
+    __slots__ = ("_chunks", "_size", "body", "complete", "content_type", "cookies", "instance", "parser", "status")
+
+    def __init__(self) -> None:
+        self.parser = httptools.HttpResponseParser(self)
+        self.status = 0
+        self.body = b""
+        self.content_type = ""
+        self.instance: str | None = None
+        self.cookies: list[str] = []
+        self.complete = False
+        self._chunks: list[bytes] = []
+        self._size = 0
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep the few headers that matter."""
+        name = name.lower()
+        if name == b"x-memory-instance":
+            self.instance = value[:64].decode("latin-1")
+        elif name == b"set-cookie":
+            self.cookies.append(value.decode("latin-1"))
+        elif name == b"content-type":
+            self.content_type = value[:128].decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        """Note the status as soon as it is known."""
+        self.status = self.parser.get_status_code()
+
+    def on_body(self, chunk: bytes) -> None:
+        """Collect the body up to its bound."""
+        self._size += len(chunk)
+        if self._size <= BODY_BYTES_MAX:
+            self._chunks.append(chunk)
+
+    def on_message_complete(self) -> None:
+        """Finish, unless this was an interim answer."""
+        if self.status >= 200:
+            self.body = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
+            self.complete = True
+
+    @property
+    def too_large(self) -> bool:
+        """Whether the body went over its bound."""
+        return self._size > BODY_BYTES_MAX
+
+
+class Cookies:
+    """What one device keeps of the cookies of one host."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, str] = {}
+        self.header = b""
+
+    def take(self, lines: list[str]) -> None:
+        """Apply the ``Set-Cookie`` lines of an answer."""
+        for line in lines:
+            cookie: SimpleCookie = SimpleCookie()
+            try:
+                cookie.load(line)
+            except CookieError:
+                continue
+            for name, morsel in cookie.items():
+                if morsel["max-age"] in ("0", 0) or str(morsel["max-age"]).startswith("-"):
+                    self._values.pop(name, None)
+                else:
+                    self._values[name] = morsel.coded_value
+        pairs = "; ".join(f"{name}={value}" for name, value in self._values.items())
+        self.header = f"Cookie: {pairs}\r\n".encode("latin-1", "replace") if pairs else b""
+
+
+class Connection:
+    """One connection to an endpoint. Opening it sends no byte of any request."""
+
+    def __init__(self, endpoint: Endpoint, timeout_s: float = TIMEOUT_S) -> None:
+        self.used = 0
+        """Requests sent on it."""
+        self._socket: socket.socket | ssl.SSLSocket | None = None
+        try:
+            raw = socket.create_connection((endpoint.host, endpoint.port), timeout_s)
+        except socket.gaierror as error:
+            raise AttemptError("dns", f"{endpoint.host}: {error.strerror or error}", sent=False) from error
+        except TimeoutError as error:
+            raise AttemptError("timeout", f"no connection to {endpoint} in {timeout_s:g} s", sent=False) from error
+        except OSError as error:
+            raise AttemptError("refused", f"{endpoint}: {error.strerror or error}", sent=False) from error
+        try:
+            raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._socket = raw if endpoint.tls is None else endpoint.tls.wrap_socket(raw, server_hostname=endpoint.host)
+        except OSError as error:
+            raw.close()
+            raise AttemptError("tls", f"{endpoint}: {error}", sent=False) from error
+        except BaseException:
+            raw.close()
+            raise
+
+    @property
+    def usable(self) -> bool:
+        """Whether the peer has kept it open and silent; asked before every reuse, so that no request meets a corpse."""
+        if self._socket is None:
+            return False
+        try:
+            self._socket.settimeout(0)
+            self._socket.recv(1)
+        except (BlockingIOError, ssl.SSLWantReadError):
+            return True
+        except OSError:
+            pass
+        self.close()
+        return False
+
+    def exchange(self, request: bytes, timeout_s: float = TIMEOUT_S) -> Answer:
+        """Send one request and read its whole answer.
+
+        Raises:
+            AttemptError: there is none. The connection is closed then.
+        """
+        sock = self._socket
+        assert sock is not None, "a closed connection cannot be used"
+        self.used += 1
+        deadline = monotonic() + timeout_s
+        answer = Answer()
+        whole = False
+        try:
+            sock.settimeout(timeout_s)
+            sock.sendall(request)
+            received = 0
+            while not answer.complete:
+                sock.settimeout(max(deadline - monotonic(), 0.001))
+                data = sock.recv(READ_BYTES)
+                if not data:
+                    answer.parser.feed_data(b"")
+                    break
+                received += len(data)
+                answer.parser.feed_data(data)
+                if answer.too_large or (not answer.status and received > HEAD_BYTES_MAX):
+                    raise AttemptError(
+                        "body-too-large", "the answer is over its bound", sent=True, status=answer.status or None
+                    )
+            whole = answer.complete
+            if not whole:
+                raise AttemptError("eof", "the connection ended early", sent=True, status=answer.status or None)
+        except TimeoutError as error:
+            raise AttemptError(
+                "timeout", f"no whole answer in {timeout_s:g} s", sent=True, status=answer.status or None
+            ) from error
+        except httptools.HttpParserError as error:
+            if answer.complete:
+                self.close()  # more came than was asked for: the next answer could not be trusted
+                whole = True
+            else:
+                raise AttemptError(
+                    "unparsable", f"not HTTP: {error}", sent=True, status=answer.status or None
+                ) from error
+        except OSError as error:
+            raise AttemptError(
+                "reset", f"{error.strerror or error}", sent=True, status=answer.status or None
+            ) from error
+        finally:
+            if not whole or not answer.parser.should_keep_alive():
+                self.close()
+        return answer
+
+    def close(self) -> None:
+        """End it; harmless when it has ended."""
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None

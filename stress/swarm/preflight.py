@@ -1,0 +1,98 @@
+"""Before any load: does the target answer as its interface says?
+
+One message is appended, recalled and deleted. A target that fails here would otherwise look like a memory that loses
+everything.
+"""
+
+from __future__ import annotations
+
+from goldfish.errors import TargetError
+from goldfish.token import Person, Token, mark
+from stress.swarm import exchange
+from stress.swarm.exchange import Result
+from stress.swarm.http import Answer, AttemptError, Connection, Cookies, Endpoint
+from stress.targets.reference import Message, ReferenceTarget, Request
+
+TIMEOUT_S = 3.0
+EXCERPT_CHARS = 120
+
+
+def check_target(endpoint: Endpoint, target: ReferenceTarget, person: Person) -> None:
+    """Append, recall and delete one message.
+
+    Raises:
+        TargetError: what was asked, what was expected, what came, what to try.
+    """
+    token = str(Token(person, "session", 0, "preflight", 0))
+    message = Message(token, "user", mark(token, "Can you remember this? · 你记得吗？ · 🐠"))
+    session = person.session(0)
+    cookies = Cookies()
+
+    request = target.append(person.id, session, [message])
+    answer = _ask(endpoint, request, cookies)
+    result = exchange.of_append(target, [token], answer)
+    if result.outcome != "ok":
+        raise _explain(endpoint, request, answer, result, "a 2xx answer that acknowledges the message's id")
+    try:
+        request = target.recall(person.id, session, None)
+        answer = _ask(endpoint, request, cookies)
+        result = exchange.of_recall(target, answer)
+        if result.outcome != "ok":
+            raise _explain(endpoint, request, answer, result, "a 2xx answer with a list of messages")
+    finally:
+        _ask(endpoint, target.delete(person.id, session), cookies)
+
+
+def _ask(endpoint: Endpoint, request: Request, cookies: Cookies) -> Answer | AttemptError:
+    head = (
+        f"{request.method} {endpoint.prefix}{request.path} HTTP/1.1\r\nHost: {endpoint.authority}\r\n"
+        "X-Request-Id: preflight\r\nAccept: application/json\r\nUser-Agent: goldfish\r\n"
+    )
+    if request.body:
+        head += f"Content-Type: application/json\r\nContent-Length: {len(request.body)}\r\n"
+    try:
+        connection = Connection(endpoint, TIMEOUT_S)
+        try:
+            answer = connection.exchange(head.encode("ascii") + cookies.header + b"\r\n" + request.body, TIMEOUT_S)
+        finally:
+            connection.close()
+    except AttemptError as error:
+        return error
+    cookies.take(answer.cookies)
+    return answer
+
+
+_ADVICE = {
+    "refused": "is it running, and is the port right? `goldfish up` starts a deployment to try with",
+    "dns": "is the host name spelled right?",
+    "tls": "does the server speak TLS on this port, with a certificate this machine trusts?",
+    "timeout": "is the address reachable from here, and does the service answer at all?",
+    "reset": "does something else listen on this port?",
+    "eof": "does something else listen on this port?",
+}
+
+
+def _explain(
+    endpoint: Endpoint, request: Request, answer: Answer | AttemptError, result: Result, expected: str
+) -> TargetError:
+    asked = f"{request.method} {endpoint}{request.path}"
+    if isinstance(answer, AttemptError):
+        found = f"found no answer: {answer}"
+        advice = _ADVICE.get(result.reason or "", "does an HTTP service listen there?")
+    else:
+        excerpt = answer.body[:EXCERPT_CHARS].decode("utf-8", "replace")
+        shown = "".join(c if c.isprintable() else " " for c in excerpt).strip()
+        found = f"found status {answer.status}, {_kind(answer)}" + (f": {shown!r}" if shown else "")
+        advice = "is this the memory's own address, with the path prefix it needs? `goldfish up` serves the interface"
+    return TargetError(
+        f"the target does not answer as a memory should\n  asked:    {asked}\n  expected: {expected}\n"
+        f"  {found.replace('found ', 'found:    ', 1)}\n  try:      {advice}"
+    )
+
+
+def _kind(answer: Answer) -> str:
+    if not answer.body:
+        return "an empty body"
+    if "html" in answer.content_type or answer.body.lstrip()[:1] == b"<":
+        return "a web page"
+    return f"{len(answer.body)} bytes of {answer.content_type.partition(';')[0] or 'unknown type'}"

@@ -1,0 +1,84 @@
+"""The recorder: one op log, and the counts that must agree with it in the end."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from goldfish.oplog import Footer, Header, Operation
+
+BUFFER_BYTES = 256 * 1024
+
+
+class Recorder:
+    """Writes one process's op log; created when a run starts, never before a fork."""
+
+    def __init__(self, path: Path, run: str, process: str, worker: int) -> None:
+        self.process = process
+        self.counts: dict[str, int] = {}
+        """Rows per kind."""
+        self.checks: dict[str, dict[str, int]] = {}
+        """Scenario → checked and lossy recalls."""
+        self._encode = msgspec.json.Encoder().encode
+        self._ids = 0
+        self._lines = 0
+        self._buffer: list[bytes] = []
+        self._buffered = 0
+        self._file: BinaryIO | None = path.open("xb")
+        self._line(Header(run=run, process=process, worker=worker, monotonic_ns=time.monotonic_ns(), wall=time.time()))
+
+    def next_id(self) -> int:
+        """The id of the next operation; ``request_id`` is what the target sees."""
+        self._ids += 1
+        return self._ids
+
+    def request_id(self, number: int) -> str:
+        """The value of ``X-Request-Id``."""
+        return f"{self.process}-{number}"
+
+    def write(self, row: Operation) -> None:
+        """Record one operation. After ``close`` it is refused: a row behind the footer would be a lie."""
+        if self._file is None:
+            raise ValueError("the op log is closed")
+        kind = str(row.__struct_config__.tag)
+        self.counts[kind] = self.counts.get(kind, 0) + 1
+        self._line(row)
+
+    def count(self, scenario: str, *, checked: bool, lossy: bool) -> None:
+        """Count one judged recall."""
+        counts = self.checks.setdefault(scenario, {"checked": 0, "lossy": 0})
+        counts["checked"] += checked
+        counts["lossy"] += lossy
+
+    def flush(self) -> None:
+        """Hand what is buffered to the operating system."""
+        if self._file is not None and self._buffer:
+            self._file.write(b"".join(self._buffer))
+            self._file.flush()
+            self._buffer.clear()
+            self._buffered = 0
+
+    def close(self) -> None:
+        """Write the footer; harmless when it is written."""
+        if self._file is None:
+            return
+        self._line(Footer(lines=self._lines + 1, counts=self.counts))
+        self.flush()
+        file, self._file = self._file, None
+        file.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the footer is written."""
+        return self._file is None
+
+    def _line(self, row: object) -> None:
+        line = self._encode(row) + b"\n"
+        self._lines += 1
+        self._buffer.append(line)
+        self._buffered += len(line)
+        if self._buffered >= BUFFER_BYTES:
+            self.flush()

@@ -1,0 +1,125 @@
+"""MemoryUser: a person with devices, whose story is told turn by turn."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import ClassVar
+
+import gevent
+from gevent.event import Event
+from locust import User, between, task
+from locust.exception import StopUser
+
+from goldfish.contract import Scope
+from goldfish.token import Person
+from stress.conversation.ledger import Ledger
+from stress.conversation.texts import Script
+from stress.swarm import hooks, lifecycle
+from stress.swarm.device import Chat, Conversation, Device
+
+hooks.install()
+
+
+class MemoryUser(User):  # type: ignore[misc]
+    """A person who talks to an assistant that should remember.
+
+    Write ``story`` as a generator: what the person does, with a bare ``yield`` after each turn, where the swarm may
+    pause or stop. A story is told again and again, each time by a new person, so that no story meets another's memory.
+
+        class ShortVisit(MemoryUser):
+            '''Someone who says two things and looks back.'''
+
+            def story(self):
+                phone = self.device("phone")
+                chat = self.session()
+                for _ in range(2):
+                    phone.say(chat)
+                    phone.recall(chat)
+                    yield
+    """
+
+    abstract = True
+    wait_time = between(0.02, 0.2)
+
+    scope: ClassVar[Scope] = "session"
+    """What a recall of this scenario spans: one session, or all sessions of the person."""
+
+    person: Person
+    """Who tells the current story."""
+
+    _run: lifecycle.Run
+    _story: Iterator[None] | None = None
+    _sessions: int = 0
+    _conversations: list[Conversation]
+    _devices: list[Device]
+
+    @classmethod
+    def scenario(cls) -> str:
+        """The scenario's name: the class's, in lower case with dashes."""
+        return re.sub(r"(?<!^)(?=[A-Z])", "-", cls.__name__).lower()
+
+    def story(self) -> Iterator[None]:
+        """What the person does; ``yield`` after each turn."""
+        raise NotImplementedError(f"{type(self).__name__} needs a story")
+
+    def device(self, name: str) -> Device:
+        """One of the person's devices, by a name of lower-case letters and digits."""
+        device = Device(self._run, self.person, name)
+        self._devices.append(device)
+        return device
+
+    def session(self) -> Chat:
+        """A new session of this person."""
+        number = self._sessions
+        self._sessions += 1
+        if self.scope == "session" or not self._conversations:
+            ledger = Ledger(self.person, self.scope, number)
+            script = Script(Random(f"{self._run.seed}/{self.person.process}/{self.person.number}/{number}"))
+            conversation = Conversation(self.scenario(), self.person, ledger, script)
+            self._conversations.append(conversation)
+            self._run.opened(conversation)
+        return Chat(self._conversations[-1], number)
+
+    def together(self, *actions: Callable[[], None]) -> None:
+        """Do several things in the same instant, and go on when all are done."""
+        start = Event()
+
+        def act(action: Callable[[], None]) -> None:
+            start.wait()
+            action()
+
+        crew = [gevent.spawn(act, action) for action in actions]
+        start.set()
+        try:
+            gevent.joinall(crew, raise_error=True)
+        finally:
+            gevent.killall(crew)
+
+    @task  # type: ignore[untyped-decorator]
+    def turn(self) -> None:
+        """Take the story one turn further; a story that has ended is closed and a new one begins."""
+        run = lifecycle.current()
+        if run is None or not run.accepts_turns:
+            raise StopUser
+        with run.turn():
+            if self._story is None:
+                self._run = run
+                self.person = run.next_person()
+                self._sessions, self._conversations, self._devices = 0, [], []
+                self._story = self.story()
+            try:
+                next(self._story)
+            except StopIteration:
+                self._close_story()
+            except Exception:
+                self._close_story()
+                raise
+
+    def _close_story(self) -> None:
+        self._story = None
+        for device in self._devices:
+            device.drop_connection()
+        for conversation in self._conversations:
+            self._run.ended(conversation)

@@ -1,0 +1,116 @@
+"""The HTTP interface of the reference memory service: how to ask it, and how to read its answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import NamedTuple, TypeVar
+from urllib.parse import quote
+
+import msgspec
+
+from stress.swarm.http import Answer
+
+
+class Item(msgspec.Struct, frozen=True):
+    """One element of a recalled list."""
+
+    id: str
+    role: str
+    content: str
+    session: str | None = None
+
+
+class Request(NamedTuple):
+    """A request in the target's own terms."""
+
+    method: str
+    path: str
+    body: bytes = b""
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One message as it is sent."""
+
+    id: str
+    role: str
+    content: str
+
+
+class UnreadableError(Exception):
+    """A 2xx answer that has not the form the interface promises."""
+
+
+class _Batch(msgspec.Struct):
+    messages: Sequence[Message]
+
+
+class _Stored(msgspec.Struct):
+    id: str
+
+
+class _Receipt(msgspec.Struct):
+    stored: list[_Stored]
+
+
+class _History(msgspec.Struct):
+    messages: list[Item]
+
+
+T = TypeVar("T")
+
+_encode = msgspec.json.Encoder().encode
+_receipts = msgspec.json.Decoder(_Receipt)
+_histories = msgspec.json.Decoder(_History)
+
+
+class ReferenceTarget:
+    """Append, recall and delete in HTTP."""
+
+    name = "reference"
+
+    def append(self, user: str, session: str, messages: Sequence[Message]) -> Request:
+        """Messages for one session of a user."""
+        return Request("POST", f"/v1/users/{_id(user)}/sessions/{_id(session)}/messages", _encode(_Batch(messages)))
+
+    def recall(self, user: str, session: str | None, limit: int | None) -> Request:
+        """The history of one session, or of all of the user's when ``session`` is None."""
+        where = f"/sessions/{_id(session)}" if session is not None else ""
+        query = f"?limit={limit}" if limit is not None else ""
+        return Request("GET", f"/v1/users/{_id(user)}{where}/messages{query}")
+
+    def delete(self, user: str, session: str) -> Request:
+        """Forget one session."""
+        return Request("DELETE", f"/v1/users/{_id(user)}/sessions/{_id(session)}")
+
+    def stored(self, answer: Answer) -> list[str]:
+        """The ids a 2xx answer to an append acknowledges, in its order.
+
+        Raises:
+            UnreadableError: the answer has another form.
+        """
+        return [message.id for message in _read(_receipts, answer).stored]
+
+    def listed(self, answer: Answer) -> list[Item]:
+        """The list in a 2xx answer to a recall.
+
+        Raises:
+            UnreadableError: the answer has another form.
+        """
+        return _read(_histories, answer).messages
+
+
+def _id(text: str) -> str:
+    return quote(text, safe="")
+
+
+def _read(decoder: msgspec.json.Decoder[T], answer: Answer) -> T:
+    try:
+        return decoder.decode(answer.body)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        # Lone surrogates are legal JSON escapes that the fast decoder refuses; the standard library reads them.
+        try:
+            read: T = msgspec.convert(json.loads(answer.body), decoder.type)
+        except (ValueError, RecursionError):
+            raise UnreadableError(str(error)) from error
+        return read
