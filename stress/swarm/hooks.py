@@ -81,6 +81,11 @@ class Stage:
             log.error(str(error))  # noqa: TRY400 - for people: no traceback
             lifecycle.tell("error", message=str(error), exit_code=error.exit_code)
             self._leave()
+        except Exception:
+            self._run = None
+            self.codes.append(4)
+            self._leave()
+            raise  # Locust logs it
 
     def on_spawning_complete(self, **_: Any) -> None:
         """The ramp is over."""
