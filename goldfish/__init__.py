@@ -1,1 +1,19 @@
 """goldfish: does the memory behind a conversational AI lose, delay, mix up or leak what users said, under real load?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stress.swarm.user import MemoryUser
+
+__all__ = ["MemoryUser"]
+
+
+def __getattr__(name: str) -> Any:
+    """``from goldfish import MemoryUser`` loads Locust only then: the command itself stays light."""
+    if name == "MemoryUser":
+        from stress.swarm.user import MemoryUser
+
+        return MemoryUser
+    raise AttributeError(f"module 'goldfish' has no attribute '{name}'")

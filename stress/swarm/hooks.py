@@ -187,13 +187,21 @@ class Stage:
         log.info("judging %s", run.directory)
         sys.stdout.flush()
         code = subprocess.call([sys.executable, "-P", "-m", "analysis", str(run.directory)])
-        if code not in EXIT_PRECEDENCE:
-            log.error("the analyzer ended with %s; `goldfish analyze %s` tries again", code, run.directory)
+        if not _agrees(run.directory, code):
+            log.error("the analyzer failed (status %s); `goldfish analyze %s` tries again", code, run.directory)
             return 4
         if code == 0 and self.environment.runner.exceptions:
             log.error("a story raised an exception: what it would have found is unknown")
             return 4
         return int(code)
+
+
+def _agrees(directory: Path, code: int) -> bool:
+    """Whether the analyzer wrote a verdict with this exit code; a crash must not pass for one."""
+    try:
+        return bool(msgspec.json.decode((directory / "results.json").read_bytes())["exit_code"] == code)
+    except (OSError, msgspec.DecodeError, KeyError, TypeError):
+        return False
 
 
 def _deployment(folder: str) -> dict[str, Any]:

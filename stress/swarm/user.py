@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from random import Random
 from typing import ClassVar
@@ -16,6 +15,7 @@ from goldfish.contract import Scope
 from goldfish.token import Person
 from stress.conversation.ledger import Ledger
 from stress.conversation.texts import Script
+from stress.scenarios.registry import name_of
 from stress.swarm import hooks, lifecycle
 from stress.swarm.device import Chat, Conversation, Device
 
@@ -58,7 +58,7 @@ class MemoryUser(User):  # type: ignore[misc]
     @classmethod
     def scenario(cls) -> str:
         """The scenario's name: the class's, in lower case with dashes."""
-        return re.sub(r"(?<!^)(?=[A-Z])", "-", cls.__name__).lower()
+        return name_of(cls.__name__)
 
     def story(self) -> Iterator[None]:
         """What the person does; ``yield`` after each turn."""

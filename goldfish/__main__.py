@@ -1,0 +1,5 @@
+"""``python -m goldfish``: the command."""
+
+from goldfish.cli import main
+
+main()

@@ -1,0 +1,249 @@
+"""The command ``goldfish``. Neither Locust nor pandas is imported here: both run in processes of their own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from goldfish.errors import GoldfishError
+
+_INSTANCES = click.IntRange(1, 16)
+_BALANCE = click.Choice(["round-robin", "sticky", "random"])
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON on standard output.")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="goldfish")
+def cli() -> None:
+    """Tells whether the memory behind a conversational AI loses, delays, mixes up or leaks what users said, under load.
+
+    Exit codes: 0 pass · 1 pass, but too many requests failed · 2 usage, configuration or target · 3 context loss over
+    budget · 4 inconclusive, or interrupted twice.
+    """
+
+
+def main() -> None:
+    """Run the command; errors meant for people are printed without a traceback."""
+    try:
+        code = cli(standalone_mode=False)
+    except click.exceptions.Abort:
+        sys.exit(4)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except GoldfishError as error:
+        click.echo(f"error: {error}", err=True)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(4)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(4)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+@cli.command()
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("runs"), show_default=True, help="Folder for runs."
+)
+def demo(out: Path) -> int:
+    """Run the main job twice: on a sound store, and on one with two defects. Both tables, both reports."""
+    from goldfish.cli.demo import run_demo
+
+    return run_demo(out)
+
+
+@cli.command()
+@click.option("--store", default="journal", show_default=True, help="How the memory keeps conversations.")
+@click.option("--instances", type=_INSTANCES, default=3, show_default=True, help="Memory instances.")
+@click.option("--balance", type=_BALANCE, default="round-robin", show_default=True, help="How the balancer chooses.")
+@click.option(
+    "--defect", "defects", multiple=True, metavar="SPEC", help="Switch a defect on, e.g. lost-update:gap_ms=5."
+)
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the balancer; 0 finds a free one.")
+def up(store: str, instances: int, balance: str, defects: tuple[str, ...], port: int) -> int:
+    """Keep a deployment of the reference memory up until Ctrl-C."""
+    from goldfish.cli.deployment import keep_up, plan_of
+
+    return keep_up(plan_of(store, instances, balance, defects, port))
+
+
+@cli.command()
+@click.argument("scenarios", nargs=-1, metavar="[SCENARIO]...")
+@click.option("--host", metavar="URL", help="A memory that is already running.")
+@click.option(
+    "--deploy", type=click.Choice(["embedded"]), help="Start a deployment for this run (default without --host)."
+)
+@click.option(
+    "--contract", type=click.Path(path_type=Path, dir_okay=False), help="What the memory promises (goldfish.toml)."
+)
+@click.option("--store", help="How the embedded memory keeps conversations.  [default: journal]")
+@click.option("--instances", type=_INSTANCES, help="Embedded memory instances.  [default: 3]")
+@click.option("--balance", type=_BALANCE, help="How the embedded balancer chooses.  [default: round-robin]")
+@click.option("--defect", "defects", multiple=True, metavar="SPEC", help="Switch a defect on in the embedded memory.")
+@click.option(
+    "--connection",
+    type=click.Choice(["kept", "session", "request"]),
+    default="kept",
+    show_default=True,
+    help="How long a device keeps a connection.",
+)
+@click.option("-u", "--users", type=click.IntRange(1), default=20, show_default=True, help="Users at the same time.")
+@click.option(
+    "-r", "--spawn-rate", type=click.FloatRange(0, min_open=True), help="Users spawned a second.  [default: all]"
+)
+@click.option("-t", "--time", "time_s", type=click.IntRange(1), help="Seconds of load.  [default: 60]")
+@click.option("--turns", type=click.IntRange(1), help="End after this many turns, instead of by time.")
+@click.option("--seed", type=click.IntRange(1), help="Fix plans, texts and ids (not the interleaving).")
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("runs"), show_default=True, help="Folder for runs."
+)
+@_JSON
+def run(
+    scenarios: tuple[str, ...],
+    host: str | None,
+    deploy: str | None,
+    contract: Path | None,
+    store: str | None,
+    instances: int | None,
+    balance: str | None,
+    defects: tuple[str, ...],
+    connection: str,
+    users: int,
+    spawn_rate: float | None,
+    time_s: int | None,
+    turns: int | None,
+    seed: int | None,
+    out: Path,
+    as_json: bool,
+) -> int:
+    """One run: swarm, closing of every conversation, analysis, verdict.
+
+    Without SCENARIO all default scenarios run together. Exits with the verdict's code.
+    """
+    from goldfish.cli.deployment import plan_of
+    from goldfish.cli.swarm import Load, run_embedded, run_external
+
+    load = Load(
+        scenarios=scenarios,
+        contract=contract,
+        connection=connection,
+        users=users,
+        spawn_rate=spawn_rate or min(users, 100),
+        time_s=time_s if time_s or turns else 60,
+        turns=turns,
+        seed=seed,
+        out=out,
+    )
+    if host:
+        ours = {"--deploy": deploy, "--store": store, "--instances": instances, "--balance": balance}
+        given = [name for name, value in ours.items() if value] + ["--defect"] * bool(defects)
+        if given:
+            raise click.UsageError(f"{', '.join(given)} describe an embedded deployment; --host names one that runs")
+        result = run_external(load, host)
+    else:
+        result = run_embedded(load, plan_of(store or "journal", instances or 3, balance or "round-robin", defects, 0))
+    result.show(as_json=as_json)
+    return result.exit_code
+
+
+@cli.command()
+@click.argument("run_directory", metavar="RUN", type=click.Path(path_type=Path))
+@click.option(
+    "--contract", type=click.Path(path_type=Path, dir_okay=False), help="Judge by another contract and budget."
+)
+@_JSON
+def analyze(run_directory: Path, contract: Path | None, as_json: bool) -> int:
+    """Judge a recorded run (again), and write its results and report."""
+    command = [sys.executable, "-P", "-m", "analysis", str(run_directory)]
+    command += ["--contract", str(contract)] if contract else []
+    command += ["--json"] if as_json else []
+    code = subprocess.call(command)
+    return code if code in range(5) else 4
+
+
+@cli.command()
+@click.argument("run_directory", metavar="RUN", type=click.Path(path_type=Path))
+@click.argument("conversation")
+@click.option("--curl", is_flag=True, help="Print a script that replays the conversation with curl.")
+def show(run_directory: Path, conversation: str, curl: bool) -> int:
+    """Show one conversation of a run as a timeline: what was said, what was listed, by which instance."""
+    from analysis.timeline import show_conversation
+
+    show_conversation(run_directory, conversation, curl=curl)
+    return 0
+
+
+@cli.command()
+@_JSON
+def scenarios(as_json: bool) -> int:
+    """List what users can be made to do."""
+    from stress.scenarios.registry import scenarios as known
+
+    rows = list(known().values())
+    return _list(
+        as_json, rows, {"scenario": "name", "recall spans": "scope", "users do": "users_do", "must hold": "must_hold"}
+    )
+
+
+@cli.command()
+@_JSON
+def defects(as_json: bool) -> int:
+    """List the defects that can be switched on in the reference memory."""
+    from stress.memory.registry import DEFECTS
+
+    return _list(
+        as_json,
+        list(DEFECTS.values()),
+        {
+            "defect": "name",
+            "stores": "stores",
+            "what goes wrong": "wrong",
+            "seen as": "seen_as",
+            "parameters": "parameters",
+        },
+    )
+
+
+@cli.command()
+@_JSON
+def anomalies(as_json: bool) -> int:
+    """List the classes of findings, what proves them, and what usually causes them."""
+    from goldfish.anomalies import ANOMALIES
+
+    return _list(
+        as_json,
+        list(ANOMALIES.values()),
+        {"class": "name", "meaning": "meaning", "proved by": "rule", "usual causes": "causes"},
+    )
+
+
+def _list(as_json: bool, entries: list[Any], columns: dict[str, str]) -> int:
+    if as_json:
+        plain = [entry._asdict() if hasattr(entry, "_asdict") else entry for entry in entries]
+        click.echo(msgspec.json.format(msgspec.json.encode(plain), indent=2).decode())
+        return 0
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, padding=(0, 2, 1, 0), header_style="bold")
+    for title in columns:
+        table.add_column(title, no_wrap=title == next(iter(columns)))
+    for entry in entries:
+        table.add_row(*(Text(_words(getattr(entry, field))) for field in columns.values()))
+    Console().print(table)
+    return 0
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, tuple):
+        return "; ".join(_words(part) for part in value)
+    if hasattr(value, "default"):
+        return f"{value.name}={value.default:g} ({value.unit}: {value.what})"
+    return str(value)

@@ -1,0 +1,83 @@
+"""Deployments of ours from the command line."""
+
+from __future__ import annotations
+
+import shlex
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.text import Text
+
+from goldfish.errors import UsageError
+from goldfish.spec import parse_spec
+
+if TYPE_CHECKING:
+    from stress.deployment import Deployment, Plan
+
+
+def plan_of(store: str, instances: int, balance: str, defects: Sequence[str], port: int) -> Plan:
+    """The plan of an embedded deployment.
+
+    Raises:
+        UsageError: the embedded servers are not installed, or the plan names something unknown.
+    """
+    try:
+        from stress.deployment import Plan
+    except ImportError as error:
+        raise UsageError(
+            f"the embedded deployment needs the package '{error.name}': install goldfish[embedded], or give --host"
+        ) from error
+    return Plan(
+        store=store,
+        instances=instances,
+        balance=balance,
+        defects=tuple(parse_spec(text) for text in defects),
+        port=port,
+    )
+
+
+@contextmanager
+def deployed(plan: Plan) -> Iterator[Deployment]:
+    """A deployment that is up inside the block, with a spinner while it starts."""
+    from stress.deployment import Deployment
+
+    console = Console(stderr=True)
+    with console.status("starting the deployment") as status:
+        deployment = Deployment.start(plan, on_step=lambda step: status.update(Text(step)))
+    with deployment:
+        yield deployment
+
+
+def keep_up(plan: Plan) -> int:
+    """Keep a deployment up until Ctrl-C or SIGTERM."""
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: ended.set())
+    console = Console()
+    with deployed(plan) as deployment:
+        console.print(Text.assemble("memory at  ", (deployment.url, "bold")))
+        console.print(Text(f"store      {plan.store}, {plan.instances} instances, {plan.balance}"))
+        if plan.defects:
+            console.print(Text(f"defects    {' '.join(map(str, plan.defects))}"))
+        console.print(Text(f"folder     {deployment.folder}"))
+        console.print(Text(f"\ntry        {_curl(deployment.url)}\nend        Ctrl-C"))
+        while not ended.wait(0.5):
+            dead = [part["name"] for part in _parts(deployment) if not part["alive"]]
+            if dead and not ended.is_set():
+                console.print(Text(f"{', '.join(dead)} ended", "yellow"))
+                ended.wait()
+    return 0
+
+
+def _parts(deployment: Deployment) -> list[dict[str, Any]]:
+    return list(deployment.status()["parts"])
+
+
+def _curl(url: str) -> str:
+    body = '{"messages":[{"id":"1","role":"user","content":"My order number is 4711"}]}'
+    where = f"{url}/v1/users/ada/sessions/first/messages"
+    return f"curl -s {where} -H 'Content-Type: application/json' -d {shlex.quote(body)} && curl -s {where}"

@@ -1,0 +1,225 @@
+"""One run from the command line: Locust as a child, its progress on the terminal, its verdict as our exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import msgspec
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from goldfish.errors import GoldfishError, UsageError
+
+if TYPE_CHECKING:
+    from stress.deployment import Plan
+
+LOG_TAIL_LINES = 15
+CHILD_LOG = "locust.log"
+
+
+class Load(msgspec.Struct, frozen=True, kw_only=True):
+    """What one run does, apart from where."""
+
+    scenarios: tuple[str, ...] = ()
+    contract: Path | None = None
+    connection: str = "kept"
+    users: int = 20
+    spawn_rate: float = 20
+    time_s: int | None = 60
+    turns: int | None = None
+    seed: int | None = None
+    out: Path = Path("runs")
+
+
+class Finished(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that has ended."""
+
+    exit_code: int
+    directory: Path
+    results: dict[str, Any] | None
+    """``results.json``; None if nothing was judged."""
+
+    def show(self, *, as_json: bool) -> None:
+        """Print the verdict."""
+        if as_json:
+            sys.stdout.write(json.dumps(self.results, indent=2, ensure_ascii=False) + "\n")
+            return
+        console = Console()
+        if self.results is None:
+            console.print(Text(f"nothing was judged; the record is in {self.directory}"))
+            return
+        from goldfish.table import render
+
+        console.print(render(self.results))
+        console.print(Text(f"report  {self.directory / 'report.html'}"))
+
+
+class SwarmError(GoldfishError):
+    """The load process ended without a run."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+def run_embedded(load: Load, plan: Plan) -> Finished:
+    """Run against a deployment that lives as long as the run."""
+    _check(load)
+    from goldfish.cli.deployment import deployed
+
+    with deployed(plan) as deployment:
+        return _run(load, deployment.url, deployment.folder, deployment.adopt)
+
+
+def run_external(load: Load, host: str) -> Finished:
+    """Run against a memory that is there already."""
+    _check(load)
+    return _run(load, host, None, lambda _: None)
+
+
+def _check(load: Load) -> None:
+    from goldfish.contract import load_settings
+    from stress.scenarios.registry import scenario_named
+
+    for name in load.scenarios:
+        scenario_named(name)
+    load_settings(load.contract)
+    try:
+        load.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make the folder '{load.out}': {error.strerror}; choose another --out") from error
+
+
+def _run(load: Load, host: str, deployment: Path | None, adopt: Callable[[int], None]) -> Finished:
+    reading, writing = os.pipe()
+    with tempfile.TemporaryFile() as log:
+        child = subprocess.Popen(
+            _command(load, host, deployment),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            pass_fds=[writing],
+            env=os.environ | {"GOLDFISH_PROGRESS_FD": str(writing)},
+            process_group=0,  # Ctrl-C reaches us alone, and we pass it on exactly once
+        )
+        os.close(writing)
+        adopt(child.pid)
+        with os.fdopen(reading, "rb") as events, _Signals(child):
+            directory, problem = _follow(events, load)
+            code = child.wait()
+        if directory is None:
+            message, exit_code = problem or (f"the load process ended early (status {code}):\n{_tail(log)}", 4)
+            raise SwarmError(message, exit_code)
+        log.seek(0)
+        with (directory / CHILD_LOG).open("wb") as kept:
+            shutil.copyfileobj(log, kept)
+    try:
+        results = json.loads((directory / "results.json").read_bytes())
+    except (OSError, ValueError):
+        results = None
+    return Finished(exit_code=code if code in range(5) else 4, directory=directory, results=results)
+
+
+def _command(load: Load, host: str, deployment: Path | None) -> list[str]:
+    from stress.scenarios.registry import scenario_named
+
+    options: dict[str, Any] = {
+        "--locustfile": files("locustfiles") / "all_scenarios.py",
+        "--host": host,
+        "--users": load.users,
+        "--spawn-rate": f"{load.spawn_rate:g}",
+        "--run-time": load.time_s,
+        "--goldfish-out": load.out,
+        "--goldfish-contract": load.contract,
+        "--goldfish-connection": load.connection,
+        "--goldfish-turns": load.turns,
+        "--goldfish-seed": load.seed,
+        "--goldfish-deployment": deployment,
+    }
+    given = [text for name, value in options.items() if value is not None for text in (name, str(value))]
+    classes = [scenario_named(name).class_name for name in dict.fromkeys(load.scenarios)]
+    return [sys.executable, "-P", "-m", "stress.swarm", "--headless", "--only-summary", *given, *classes]
+
+
+def _follow(events: IO[bytes], load: Load) -> tuple[Path | None, tuple[str, int] | None]:
+    """Show progress until the child closes its end; tells the run directory, or what went wrong."""
+    directory: Path | None = None
+    problem: tuple[str, int] | None = None
+    started = time.monotonic()
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(24),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[counts]}"),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("starting", total=None, counts="")
+        for line in events:
+            event = json.loads(line)
+            if event["event"] == "run":
+                directory = Path(event["directory"])
+                started = time.monotonic()
+            elif event["event"] == "error":
+                problem = event["message"], event["exit_code"]
+            elif event["event"] == "analysis":
+                progress.update(task, description="judging", total=None)
+            else:
+                done, total = _done(event, load, time.monotonic() - started)
+                counts = f"{event['checked']:,} recalls checked · {event['lossy']:,} lossy"
+                progress.update(task, description=_STATES[event["state"]], total=total, completed=done, counts=counts)
+    return directory, problem
+
+
+_STATES = {
+    "warmup": "users arrive",
+    "load": "load",
+    "drain": "turns end",
+    "final": "settle, final recalls",
+    "closed": "closed",
+}
+
+
+def _done(event: dict[str, Any], load: Load, elapsed_s: float) -> tuple[float, float | None]:
+    if event["state"] not in ("warmup", "load"):
+        return 0, None
+    if load.turns:
+        return event["turns"], load.turns
+    return elapsed_s, load.time_s
+
+
+class _Signals:
+    """Passes Ctrl-C and SIGTERM on to the load process, which ends the load and judges, or stops at the second."""
+
+    def __init__(self, child: subprocess.Popen[bytes]) -> None:
+        self._child = child
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            self._before[number] = signal.signal(number, self._pass_on)
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _pass_on(self, *_: object) -> None:
+        if self._child.poll() is None:
+            self._child.send_signal(signal.SIGINT)
+
+
+def _tail(log: IO[bytes]) -> str:
+    log.seek(0)
+    return "\n".join(log.read().decode("utf-8", "replace").splitlines()[-LOG_TAIL_LINES:])

@@ -1,0 +1,1 @@
+"""Thin files for `locust -f`: one a scenario, and all of them."""
