@@ -64,11 +64,11 @@ format: install-dev ## rewrite the sources in the project's style
 bench: install-dev ## measurements, written to benchmarks/results
 	$(BIN)/python -m benchmarks.analyzer
 
-LOCK := pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --upgrade pyproject.toml
+LOCK := pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --upgrade
 lock: $(UV) ## resolve the dependencies anew
-	$(UV) $(LOCK) --only-group installer -o requirements/bootstrap.lock
-	$(UV) $(LOCK) --extra embedded --group build -o requirements/run.lock
-	$(UV) $(LOCK) --extra embedded --group build --group dev -c requirements/run.lock -o requirements/dev.lock
+	$(UV) $(LOCK) --group installer -o requirements/bootstrap.lock
+	$(UV) $(LOCK) pyproject.toml --extra embedded --group build -o requirements/run.lock
+	$(UV) $(LOCK) pyproject.toml --extra embedded --group build --group dev -c requirements/run.lock -o requirements/dev.lock
 
 clean: ## remove what was installed and made
 	rm -rf $(VENV) runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

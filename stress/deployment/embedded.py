@@ -81,12 +81,12 @@ class Deployment:
         self.stop()
 
     def status(self) -> dict[str, Any]:
-        """As it is now: url, folder, plan, the keeper's pid, and of each part its name, pid, address, and if it is alive."""
+        """How it is now: url, folder, plan, keeper (its pid), parts (each name, pid, address, alive)."""
         seen = self._keeper.look()
         return {
             "url": self.url,
             "folder": str(self.folder),
-            "plan": msgspec.to_builtins(self.plan),
+            "plan": json.loads(msgspec.json.encode(self.plan)),
             "keeper": self._keeper.pid,
             "parts": [
                 {"name": name, "pid": seen[name]["pid"], "address": address, "alive": seen[name]["ended"] is None}
@@ -243,7 +243,11 @@ class Deployment:
                 "stop": lambda _request: self._stop_for_control(),
             },
         )
-        told = {"plan": msgspec.to_builtins(self.plan), "url": self.url, "control": str(control_socket(self.folder))}
+        told = {
+            "plan": json.loads(msgspec.json.encode(self.plan)),
+            "url": self.url,
+            "control": str(control_socket(self.folder)),
+        }
         draft = self.folder / "deployment.draft"
         draft.write_text(json.dumps(told), encoding="utf-8")
         os.chmod(draft, 0o600)

@@ -30,6 +30,7 @@ GRACE_S = 1.5
 """How long parts may take to end themselves."""
 KILL_S = 1.5
 """How long the system may take to end what was killed."""
+POLL_S = 0.01
 BACKLOG = 1024
 
 
@@ -65,11 +66,13 @@ class Keeper:
         for root, number in roots:
             with contextlib.suppress(psutil.Error):
                 root.send_signal(number)
-        _, alive = psutil.wait_procs(doomed, timeout=GRACE_S)
-        for process in {process for survivor in alive for process in _with_descendants(survivor)}:
+        survivors = _wait(doomed, GRACE_S)
+        for process in {process for survivor in survivors for process in _with_descendants(survivor)}:
             with contextlib.suppress(psutil.Error):
                 process.kill()
-        psutil.wait_procs(alive, timeout=KILL_S)
+        _wait(survivors, KILL_S)
+        for part in self._parts.values():
+            part.poll()  # reaps it
 
     def _listen(self, host: str, port: int) -> dict[str, Any]:
         """Open a listening socket for a part, so that a taken port shows here, and no one takes it in between."""
@@ -131,8 +134,6 @@ def main() -> None:
     finally:
         keeper.end()
         _remove(Path(sys.argv[1]))
-        # What a vanished owner can no longer read must not fail the exit.
-        os._exit(0)
 
 
 def _requests() -> Iterator[dict[str, Any]]:
@@ -149,6 +150,24 @@ def _requests() -> Iterator[dict[str, Any]]:
             return
         *lines, rest = (rest + received).split(b"\n")
         yield from map(json.loads, lines)
+
+
+def _wait(processes: set[psutil.Process], timeout_s: float) -> set[psutil.Process]:
+    """Those that still run when all have ended or time is up."""
+    deadline_s = time.monotonic() + timeout_s
+    while running := {process for process in processes if _runs(process)}:
+        if time.monotonic() > deadline_s:
+            break
+        time.sleep(POLL_S)
+    return running
+
+
+def _runs(process: psutil.Process) -> bool:
+    # What has ended but was not reaped yet is its parent's business, not ours to wait for.
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _with_descendants(process: psutil.Process) -> list[psutil.Process]:

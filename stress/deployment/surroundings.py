@@ -64,7 +64,8 @@ def make_folder() -> Path:
 
 def is_open_to_others(path: Path) -> bool:
     """Whether any user can reach and read this."""
-    *above, itself = reversed([path, *path.parents])
+    real = path.resolve()
+    *above, itself = reversed([real, *real.parents])
     wanted = stat.S_IROTH | stat.S_IXOTH if itself.is_dir() else stat.S_IROTH
     return all(folder.stat().st_mode & stat.S_IXOTH for folder in above) and itself.stat().st_mode & wanted == wanted
 
