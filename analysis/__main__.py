@@ -1,0 +1,52 @@
+"""``python -P -m analysis RUN [--contract FILE] [--json]``: judge a run directory, write the outputs, print the table.
+
+The exit code is the verdict's: 0 pass, 1 pass with too many failed requests, 2 a record or contract that cannot be
+read, 3 fail, 4 inconclusive.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+
+from goldfish.errors import GoldfishError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -P -m analysis", description="Judge a recorded run.", allow_abbrev=False
+    )
+    parser.add_argument("run", type=Path, metavar="RUN", help="the run directory, e.g. runs/<run id>")
+    parser.add_argument(
+        "--contract",
+        type=Path,
+        metavar="FILE",
+        help="judge by the contract and budget of this file instead of the run's",
+    )
+    parser.add_argument("--json", action="store_true", help="print results.json instead of the table")
+    options = parser.parse_args(arguments)
+    # Only now: --help and usage errors need no pandas.
+    from analysis.analyze import analyze
+    from goldfish.table import render
+
+    try:
+        results = analyze(options.run, options.contract, Console(stderr=True))
+    except GoldfishError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return error.exit_code
+    content = msgspec.to_builtins(results)
+    if options.json:
+        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(results), indent=2) + b"\n")
+    else:
+        Console().print(render(content))
+    return results.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

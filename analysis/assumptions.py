@@ -1,0 +1,133 @@
+"""What must hold of one conversation's rows before anything is concluded from them.
+
+Contradictions raise; what only shows that rows are missing is returned as a doubt, and the conversation is not judged.
+"""
+
+from __future__ import annotations
+
+from analysis.record import Conversation, Doubt
+from goldfish.contract import Scope
+from goldfish.errors import RecordError
+from goldfish.oplog import Append, Recall
+
+LIST_MAX = 1_000_000
+"""Elements of a recalled list beyond which the record is not believed."""
+
+
+def examine(conversation: Conversation) -> Doubt | None:
+    """Validate one conversation, set its scope, and say why it cannot be judged, or None if it can.
+
+    Raises:
+        RecordError: its rows contradict each other; file and line are named.
+    """
+    conversation.scope = _scope(conversation)
+    _sessions(conversation)
+    sent = _sent(conversation)
+    _order(conversation)
+    doubt = None
+    for device, seqs in sent.items():
+        if len(seqs) <= max(seqs):
+            hole = next(seq for seq in range(len(seqs) + 1) if seq not in seqs)
+            doubt = f"the sending of message {hole} by {device} is not recorded, though a later one is"
+    for line, recall in conversation.recalls:
+        unknown = _listed(conversation, line, recall, sent)
+        if unknown is not None:
+            doubt = (
+                f"the recall on line {line} lists message {unknown[1]} by {unknown[0]}, whose sending is not recorded"
+            )
+    return Doubt("incomplete", doubt) if doubt else None
+
+
+def _scope(conversation: Conversation) -> Scope | None:
+    scope: Scope | None = None
+    for line, recall in conversation.recalls:
+        view = recall.view
+        if view not in ("session", "user"):
+            raise _contradiction(conversation, line, f"a recall of view {view!r}; this version judges session and user")
+        if scope is not None and view != scope:
+            raise _contradiction(
+                conversation, line, f"recalled by view {view!r} here and by {scope!r} above; expected one scope"
+            )
+        scope = "session" if view == "session" else "user"
+    return scope
+
+
+def _sessions(conversation: Conversation) -> None:
+    """Appends and deletes name their session; a session conversation has only one."""
+    session: str | None = None
+    for line, row in [*conversation.appends, *conversation.deletes]:
+        if row.session is None:
+            raise _contradiction(conversation, line, f"operation {row.id} names no session")
+    if conversation.scope != "session":
+        return
+    for line, operation in conversation.operations():
+        if session is not None and operation.session != session:
+            raise _contradiction(
+                conversation, line, f"session {operation.session!r} here and {session!r} before; expected one session"
+            )
+        session = operation.session
+
+
+def _sent(conversation: Conversation) -> dict[str, set[int]]:
+    """The sequence numbers each device sent, which must be unique."""
+    sent: dict[str, set[int]] = {}
+    for line, append in conversation.appends:
+        if not append.messages:
+            raise _contradiction(conversation, line, f"append {append.id} carries no message")
+        seqs = sent.setdefault(append.device, set())
+        for said in append.messages:
+            if said.seq in seqs:
+                raise _contradiction(
+                    conversation,
+                    line,
+                    f"message {said.seq} by {append.device!r} was sent before; expected a new number",
+                )
+            seqs.add(said.seq)
+    return sent
+
+
+def _order(conversation: Conversation) -> None:
+    """A device numbers its messages in the order of sending."""
+    latest: dict[str, int] = {}
+
+    def started(row: tuple[int, Append]) -> tuple[int, int]:
+        return row[1].start_ns, row[1].messages[0].seq
+
+    for line, append in sorted(conversation.appends, key=started):
+        for said in append.messages:
+            if said.seq <= latest.get(append.device, -1):
+                raise _contradiction(
+                    conversation, line, f"message {said.seq} by {append.device!r} was sent after a later number"
+                )
+            latest[append.device] = said.seq
+
+
+def _listed(conversation: Conversation, line: int, recall: Recall, sent: dict[str, set[int]]) -> tuple[str, int] | None:
+    """Validate the shape of a recalled list; return a listed message that was never sent, or None."""
+    unknown: tuple[str, int] | None = None
+    for device, first, last in recall.seen:
+        if not 0 <= first <= last:
+            raise _contradiction(conversation, line, f"a run from message {first} to {last}; expected first <= last")
+        # Numbers without a hole are all sent if the last one is; holes raise a doubt of their own.
+        if last >= len(sent.get(device, ())):
+            unknown = device, last
+    length = recall.length
+    if length > LIST_MAX:
+        raise _contradiction(conversation, line, f"a list of {length} elements; no answer holds that many")
+    places = set()
+    for odd in recall.odd:
+        if odd.at >= length or odd.at in places:
+            raise _contradiction(conversation, line, f"an odd element at position {odd.at} of a list of {length}")
+        places.add(odd.at)
+        if odd.why == "corrupted":
+            if odd.device is None or odd.seq is None:
+                raise _contradiction(conversation, line, "a corrupted element names no message")
+            if odd.seq not in sent.get(odd.device, ()):
+                unknown = odd.device, odd.seq
+        elif odd.why == "foreign" and odd.owner is None:
+            raise _contradiction(conversation, line, "a foreign element names no owner")
+    return unknown
+
+
+def _contradiction(conversation: Conversation, line: int, what: str) -> RecordError:
+    return RecordError(f"{conversation.path}:{line}: conversation {conversation.name!r}: {what}")

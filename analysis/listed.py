@@ -1,0 +1,59 @@
+"""What was sent and what was listed, as the rule of loss needs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from analysis.record import Conversation
+from goldfish.oplog import Append, Odd, Recall, Said, listing
+from goldfish.rule import UNCHECKED, Judgement, Message
+
+
+class Sent(NamedTuple):
+    """One message: what the rule knows of it, what was said, and the append that carried it."""
+
+    message: Message
+    said: Said
+    append: Append
+
+
+@dataclass(slots=True)
+class Listed:
+    """One ok recall: its row, its list, and what it proves."""
+
+    line: int
+    row: Recall
+    own: list[Message]
+    """Own messages in list order, every copy, corrupted copies with a legible token too."""
+    shown: list[Message]
+    """First copies of them."""
+    judgement: Judgement = UNCHECKED
+
+
+def read_sent(conversation: Conversation) -> dict[tuple[str, int], Sent]:
+    """The messages of a conversation by device and number, as the appends tell; nothing is known as shown yet."""
+    sent: dict[tuple[str, int], Sent] = {}
+    for _, append in conversation.appends:
+        for place, said in enumerate(append.messages):
+            message = Message(append.device, said.seq, append.session or "", append.start_ns, append.id, place)
+            if append.outcome == "ok":
+                message.acked_ns = append.end_ns
+            message.failed = append.outcome == "fail"
+            sent[append.device, said.seq] = Sent(message, said, append)
+    return sent
+
+
+def read_list(line: int, row: Recall, sent: dict[tuple[str, int], Sent]) -> Listed:
+    """The list of one recall; own messages whose sending is not recorded are left out."""
+    own: list[Message] = []
+    for element in listing(row):
+        if isinstance(element, Odd):
+            if element.why != "corrupted" or element.device is None or element.seq is None:
+                continue
+            known = sent.get((element.device, element.seq))
+        else:
+            known = sent.get(element)
+        if known is not None:
+            own.append(known.message)
+    return Listed(line, row, own, list(dict.fromkeys(own)))

@@ -1,0 +1,50 @@
+"""Writes the outputs of an analysis into the run directory, each by rename, so that a reader never sees half of one."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from analysis.results import Results
+from goldfish.errors import RecordError
+
+RESULTS = "results.json"
+FINDINGS = "findings.parquet"
+SUMMARY = "summary.md"
+REPORT = "report.html"
+
+
+def publish(directory: Path, results: Results, findings: pa.Table, summary: str, report: str) -> None:
+    """Write everything; ``results.json`` last, so that whoever finds it finds the rest.
+
+    Raises:
+        RecordError: the run directory cannot be written.
+    """
+    try:
+        _replace(directory / FINDINGS, lambda path: pq.write_table(findings, path))
+        _replace(directory / REPORT, lambda path: path.write_text(report, encoding="utf-8", errors="backslashreplace"))
+        _replace(
+            directory / SUMMARY, lambda path: path.write_text(summary, encoding="utf-8", errors="backslashreplace")
+        )
+        payload = msgspec.json.format(msgspec.json.encode(results), indent=2) + b"\n"
+        _replace(directory / RESULTS, lambda path: path.write_bytes(payload))
+    except OSError as error:
+        raise RecordError(f"cannot write the results into {directory}: {error.strerror}") from error
+
+
+def _replace(path: Path, write: Callable[[Path], object]) -> None:
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
+    os.close(handle)
+    written = Path(name)
+    try:
+        write(written)
+        written.chmod(0o644)
+        written.replace(path)
+    finally:
+        written.unlink(missing_ok=True)

@@ -1,0 +1,164 @@
+"""``results.json``: what a run proved, for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from analysis.reason import Reason
+from analysis.tally import Tally
+from analysis.verdict import Outcome, Verdict
+from goldfish.contract import Budget, Contract
+from goldfish.run import Run, Skipped
+
+SCHEMA = 1
+
+
+class Recalls(msgspec.Struct, frozen=True, kw_only=True):
+    """The context-loss rate: lossy among checked recalls."""
+
+    checked: int
+    lossy: int
+    rate: float | None
+    """None if nothing was checked; then the interval is the whole of 0 to 1."""
+    low: float
+    high: float
+    deff: float | None
+    """Design effect of the clustering by user; None where it cannot be told."""
+    clusters: int
+    """Users with a checked recall."""
+
+
+class Conversations(msgspec.Struct, frozen=True, kw_only=True):
+    """Harmed among checked conversations."""
+
+    checked: int
+    harmed: int
+    rate: float | None
+    low: float
+    high: float
+
+
+class Messages(msgspec.Struct, frozen=True, kw_only=True):
+    """Messages by fate.
+
+    sent = rejected + indeterminate + unchecked + checked, and checked = ok + stale + flicker + lost.
+    """
+
+    sent: int
+    rejected: int
+    indeterminate: int
+    unchecked: int
+    checked: int
+    ok: int
+    stale: int
+    flicker: int
+    lost: int
+
+
+class Requests(msgspec.Struct, frozen=True, kw_only=True):
+    """Requests by outcome; info: nobody knows whether it was done."""
+
+    ok: int
+    fail: int
+    info: int
+
+
+class Latency(msgspec.Struct, frozen=True, kw_only=True):
+    """Milliseconds from before the first byte is sent until the answer is parsed; ok requests of the load phase."""
+
+    p50: float
+    p95: float
+    p99: float
+    max: float
+
+
+class Scenario(msgspec.Struct, frozen=True, kw_only=True):
+    """One scenario in numbers."""
+
+    name: str
+    recalls: Recalls
+    conversations: Conversations
+    messages: Messages
+    requests: dict[str, Requests]
+    anomalies: dict[str, int]
+    """Findings per class."""
+    latency_ms: dict[str, Latency | None]
+    throughput: dict[str, float | None]
+    """Ok requests of the load phase per second, by kind."""
+
+
+class Results(msgspec.Struct, frozen=True, kw_only=True):
+    """The content of ``results.json``; the fields that later analyses fill are null or empty until then."""
+
+    schema: int = SCHEMA
+    run: str
+    verdict: Outcome
+    exit_code: int
+    reasons: list[Reason]
+    contract: Contract
+    budget: Budget
+    effective_contract: None = None
+    power: None = None
+    faults: list[None] = []
+    skipped: list[Skipped]
+    scenarios: list[Scenario]
+
+
+def results(run: Run, contract: Contract, budget: Budget, tallies: Sequence[Tally], verdict: Verdict) -> Results:
+    """Put together what was counted and decided."""
+    return Results(
+        run=run.run,
+        verdict=verdict.outcome,
+        exit_code=verdict.exit_code,
+        reasons=verdict.reasons,
+        contract=contract,
+        budget=budget,
+        skipped=run.skipped,
+        scenarios=[_scenario(tally) for tally in tallies],
+    )
+
+
+def _scenario(tally: Tally) -> Scenario:
+    recalls, harmed = tally.recalls, tally.conversations
+    return Scenario(
+        name=tally.name,
+        recalls=Recalls(
+            checked=recalls.trials,
+            lossy=recalls.events,
+            rate=recalls.rate,
+            low=recalls.low,
+            high=recalls.high,
+            deff=recalls.deff,
+            clusters=recalls.clusters,
+        ),
+        conversations=Conversations(
+            checked=harmed.trials, harmed=harmed.events, rate=harmed.rate, low=harmed.low, high=harmed.high
+        ),
+        messages=_messages(tally),
+        requests={
+            kind: Requests(**outcomes)
+            for kind, outcomes in tally.requests.items()
+            if kind in ("append", "recall") or any(outcomes.values())
+        },
+        anomalies=dict(tally.findings.most_common()),
+        latency_ms={kind: Latency(**latency) if latency else None for kind, latency in tally.latency_ms.items()},
+        throughput=tally.throughput,
+    )
+
+
+def _messages(tally: Tally) -> Messages:
+    fates = tally.fates
+    lost = fates["lost: never visible"] + fates["lost: vanished"]
+    return Messages(
+        sent=tally.sent,
+        rejected=fates["rejected"],
+        indeterminate=fates["indeterminate"],
+        unchecked=fates["unchecked"],
+        checked=fates["ok"] + fates["stale"] + fates["flicker"] + lost,
+        ok=fates["ok"],
+        stale=fates["stale"],
+        flicker=fates["flicker"],
+        lost=lost,
+    )

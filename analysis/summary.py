@@ -1,0 +1,59 @@
+"""``summary.md``: the verdict for a CI job summary, in Markdown that hostile contents cannot leave."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from goldfish.table import NOTHING, REASONS_MAX, headline, plain, share
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|~>@:$^=&'\"])")
+
+
+def summary(results: Mapping[str, Any]) -> str:
+    """Verdict, table and reasons; ``results`` is the decoded content of ``results.json``."""
+    level = results["budget"]["confidence"]
+    lines = [
+        f"## {_escape(headline(results))}",
+        "",
+        f"Run {_escape(results['run'])}, exit code {results['exit_code']}",
+        "",
+        f"| scenario | checked recalls | lossy | loss rate | {level:.0%} interval | harmed | lost | late | other |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|---|",
+    ]
+    lines += [_row(scenario) for scenario in results["scenarios"]]
+    for skipped in results["skipped"]:
+        lines.append(f"| {_escape(skipped['scenario'])} | skipped: {_escape(skipped['reason'])} |||||||| ")
+    reasons = results["reasons"]
+    if reasons:
+        lines.append("")
+    for reason in reasons[:REASONS_MAX]:
+        where = f" {_escape(reason['scenario'])}" if reason["scenario"] else ""
+        lines.append(f"- **{_escape(reason['code'])}**{where}: {_escape(reason['text'])}")
+    if len(reasons) > REASONS_MAX:
+        lines.append(f"- and {len(reasons) - REASONS_MAX:,} more in results.json")
+    return "\n".join(lines) + "\n"
+
+
+def _row(scenario: Mapping[str, Any]) -> str:
+    recalls, conversations, messages = scenario["recalls"], scenario["conversations"], scenario["messages"]
+    interval = f"{share(recalls['low'])} – {share(recalls['high'])}" if recalls["checked"] else NOTHING
+    other = ", ".join(f"{number:,} {name}" for name, number in scenario["anomalies"].items() if name != "missing")
+    cells = [
+        _escape(scenario["name"]),
+        f"{recalls['checked']:,}",
+        f"{recalls['lossy']:,}",
+        share(recalls["rate"]),
+        interval,
+        f"{conversations['harmed']:,} of {conversations['checked']:,}",
+        f"{messages['lost']:,}",
+        f"{messages['stale'] + messages['flicker']:,}",
+        other or NOTHING,
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _escape(text: str) -> str:
+    """Text that Markdown shows as it is: every sign that could start markup is escaped, and so is HTML."""
+    return _SPECIAL.sub(r"\\\1", plain(text).replace("&", "&amp;").replace("<", "&lt;"))

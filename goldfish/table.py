@@ -1,0 +1,110 @@
+"""The verdict in the terminal: the content of ``results.json`` as a table and sentences.
+
+A pure function of that content, without pandas, so that the command prints what the analyzer printed. Names and texts
+may come from the memory under test: they are shown as text, never as markup, and control characters are made visible.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+NOTHING = "–"
+REASONS_MAX = 40
+_STYLES = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}
+# Control characters drive the terminal; bidirectional controls turn a line around.
+_HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+
+
+def plain(text: str, chars_max: int = 2_000) -> str:
+    """Text of unknown origin on one line of a terminal: invisible characters named, the rest cut off."""
+    shown = _HIDDEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", text[:chars_max])
+    return shown if len(text) <= chars_max else f"{shown}…"
+
+
+def count(number: int, noun: str, plural: str | None = None) -> str:
+    """1234, "recall" → 1,234 recalls."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def share(value: float | None) -> str:
+    """A fraction of 1 in percent, small ones with two significant digits: 0.1234 → 12.3 %, 0.00069 → 0.069 %."""
+    if value is None:
+        return NOTHING
+    percent = value * 100
+    if percent in (0, 100):
+        return f"{percent:.0f} %"
+    digits = next((digits for digits, least in enumerate((10, 1, 0.1, 0.01), start=1) if percent >= least), 5)
+    return f"{percent:.{digits}f} %"
+
+
+def headline(results: Mapping[str, Any]) -> str:
+    """The verdict in one sentence; a pass says how far it reaches."""
+    scenarios = results["scenarios"]
+    checked = sum(scenario["recalls"]["checked"] for scenario in scenarios)
+    lossy = sum(scenario["recalls"]["lossy"] for scenario in scenarios)
+    conversations = sum(scenario["conversations"]["checked"] for scenario in scenarios)
+    seen = f"{count(checked, 'checked recall')} of {count(conversations, 'conversation')}"
+    verdict = results["verdict"]
+    if verdict == "fail":
+        codes = dict.fromkeys(reason["code"] for reason in results["reasons"])
+        if lossy:
+            return f"FAIL: {lossy:,} of {seen} lack what they owed."
+        first = next(iter(codes), "see the reasons")
+        return f"FAIL: {first}, and no loss in {seen}."
+    found = f"{lossy:,} lossy of {seen}" if lossy else f"no loss in {seen}"
+    if verdict == "inconclusive":
+        return f"INCONCLUSIVE: {found}, but that is not enough to pass."
+    worst = max((scenario["recalls"]["high"] for scenario in scenarios), default=1.0)
+    level = results["budget"]["confidence"]
+    sentence = f"PASS: {found}; no scenario's loss rate is above {share(worst)} ({level:.0%} interval)."
+    return sentence if results["exit_code"] == 0 else f"{sentence} But too many requests failed."
+
+
+def render(results: Mapping[str, Any]) -> RenderableType:
+    """What a person at the terminal sees of one run; ``results`` is the decoded content of ``results.json``."""
+    level = results["budget"]["confidence"]
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("scenario", overflow="fold")
+    for heading in ("recalls", "lossy", "loss rate", f"{level:.0%} interval", "harmed", "lost", "late", "other"):
+        table.add_column(heading, justify="right", no_wrap=heading != "other")
+    for scenario in results["scenarios"]:
+        table.add_row(*_cells(scenario))
+    for skipped in results["skipped"]:
+        table.add_row(Text(plain(skipped["scenario"])), Text(f"skipped: {plain(skipped['reason'])}", style="dim"))
+    parts: list[RenderableType] = [Text(headline(results), style=_STYLES[results["verdict"]]), Text(), table]
+    reasons = results["reasons"]
+    if reasons:
+        parts.append(Text())
+    for reason in reasons[:REASONS_MAX]:
+        where = f" {plain(reason['scenario'], 100)}" if reason["scenario"] else ""
+        parts.append(Text.assemble((f"{reason['code']}{where}: ", "bold"), plain(reason["text"])))
+    if len(reasons) > REASONS_MAX:
+        parts.append(Text(f"and {len(reasons) - REASONS_MAX:,} more reasons in results.json", style="dim"))
+    return Group(*parts)
+
+
+def _cells(scenario: Mapping[str, Any]) -> list[Text]:
+    recalls, conversations, messages = scenario["recalls"], scenario["conversations"], scenario["messages"]
+    other = ", ".join(
+        f"{number:,} {anomaly}" for anomaly, number in scenario["anomalies"].items() if number and anomaly != "missing"
+    )
+    bad = "red" if recalls["lossy"] else ""
+    interval = f"{share(recalls['low'])} – {share(recalls['high'])}" if recalls["checked"] else NOTHING
+    late = messages["stale"] + messages["flicker"]
+    return [
+        Text(plain(scenario["name"], 100)),
+        Text(f"{recalls['checked']:,}"),
+        Text(f"{recalls['lossy']:,}", style=bad),
+        Text(share(recalls["rate"]), style=bad),
+        Text(interval),
+        Text(f"{conversations['harmed']:,}/{conversations['checked']:,}"),
+        Text(f"{messages['lost']:,}", style="red" if messages["lost"] else ""),
+        Text(f"{late:,}", style="red" if late else ""),
+        Text(other or NOTHING, style="red" if other else ""),
+    ]
