@@ -1,0 +1,167 @@
+"""The numbers behind the pictures, each with the words that say the same to those who do not see it."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from analysis.report.hostile import visible
+from analysis.report.numbers import share
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from analysis.report.model import InstanceMatrix, LossOverTime, LossSeries, Report, Scenario
+
+DOTS_PX = 150
+"""Width of the picture of a rate and its interval."""
+
+BINS_MAX = 400
+"""More bins than a chart has pixels to tell apart are merged."""
+
+TABLE_ROWS_MAX = 30
+"""Rows of a chart's table."""
+
+HEATS = (0.0, 0.001, 0.01, 0.05, 0.15, 0.3, 0.6)
+"""A cell is as hot as the number of these shares that its own exceeds."""
+
+
+class Dots(NamedTuple):
+    """Rate and interval of one scenario on the axis shared by all."""
+
+    low_px: float
+    rate_px: float
+    high_px: float
+
+
+class Cell(NamedTuple):
+    """One pair of writing and reading instance."""
+
+    pairs: int
+    missing: int
+    share: float | None
+    heat: int
+
+
+class TimeTable(NamedTuple):
+    """Loss over time in words and numbers."""
+
+    sentences: list[str]
+    names: list[str]
+    rows: list[tuple[float, list[tuple[int, int]]]]
+    """Seconds, and for each name checked and lossy recalls."""
+    bin_s: float
+
+
+def axis_end(scenarios: Sequence[Scenario]) -> float:
+    """The share at which the axis of the rates ends: a round one that holds all intervals."""
+    most = max((scenario.recalls.high or scenario.recalls.rate or 0 for scenario in scenarios), default=0)
+    return next((end for power in range(-6, 1) for end in _rounds(power) if end >= most), 1)
+
+
+def dots(scenario: Scenario, end: float) -> Dots | None:
+    """Where rate and interval stand; None if nothing was checked."""
+    recalls = scenario.recalls
+    if recalls.rate is None:
+        return None
+    low = recalls.rate if recalls.low is None else recalls.low
+    high = recalls.rate if recalls.high is None else recalls.high
+    return Dots(*(round(min(max(value / end, 0), 1) * DOTS_PX, 1) for value in (low, recalls.rate, high)))
+
+
+def cells(matrix: InstanceMatrix) -> list[list[Cell]]:
+    """The instance matrix, row by row."""
+    return [
+        [_cell(pairs, missing) for pairs, missing in zip(*row, strict=True)]
+        for row in zip(matrix.pairs, matrix.missing, strict=True)
+    ]
+
+
+def chart(report: Report) -> dict[str, Any]:
+    """What the page's script draws: the lines share one axis of time; a bin without a checked recall has no share."""
+    loss = _merged(report.loss_over_time, BINS_MAX)
+    if loss is None:
+        return {"bin_s": 0, "seconds": [], "series": []}
+    axis = sorted({second for series in loss.series for second in series.seconds})
+    return {
+        "bin_s": loss.bin_s,
+        "seconds": axis,
+        "series": [
+            {"name": visible(series.scenario, 60), "checked": checked, "lossy": lossy}
+            for series in loss.series
+            for checked, lossy in [_aligned(series, axis)]
+        ],
+    }
+
+
+def time_table(report: Report) -> TimeTable | None:
+    """The same as ``chart``, coarser; None if there is nothing to show."""
+    loss = _merged(report.loss_over_time, TABLE_ROWS_MAX)
+    if loss is None or not loss.series:
+        return None
+    axis = sorted({second for series in loss.series for second in series.seconds})
+    aligned = [list(zip(*_aligned(series, axis), strict=True)) for series in loss.series]
+    rows = [(second, [column[at] for column in aligned]) for at, second in enumerate(axis)]
+    return TimeTable(_sentences(report.loss_over_time), [series.scenario for series in loss.series], rows, loss.bin_s)
+
+
+def _sentences(loss: LossOverTime | None) -> list[str]:
+    """In the bins of the chart, so that words and picture agree."""
+    drawn = _merged(loss, BINS_MAX)
+    return [_sentence(series, drawn.bin_s) for series in drawn.series] if drawn else []
+
+
+def _sentence(series: LossSeries, bin_s: float) -> str:
+    losses = [
+        (lossy / checked, second, lossy, checked)
+        for second, checked, lossy in zip(series.seconds, series.checked, series.lossy, strict=True)
+        if checked and lossy
+    ]
+    if not losses:
+        return f"{series.scenario}: no loss in {sum(series.checked):,} recalls."
+    worst, second, lossy, checked = max(losses)
+    return (
+        f"{series.scenario}: at most {share(worst)} between {second:g} and {second + bin_s:g} s "
+        f"({lossy:,} of {checked:,} recalls)."
+    )
+
+
+def _merged(loss: LossOverTime | None, bins_max: int) -> LossOverTime | None:
+    """Neighbouring bins added up until there are no more than ``bins_max``."""
+    if loss is None or not loss.series:
+        return None
+    last = max((second for series in loss.series for second in series.seconds), default=0)
+    factor = max(1, math.ceil((last / loss.bin_s + 1) / bins_max))
+    bin_s = loss.bin_s * factor
+    return type(loss)(bin_s=bin_s, series=[_rebinned(series, bin_s) for series in loss.series])
+
+
+def _rebinned(series: LossSeries, bin_s: float) -> LossSeries:
+    sums: dict[int, tuple[int, int]] = {}
+    for second, checked, lossy in zip(series.seconds, series.checked, series.lossy, strict=True):
+        # Half of a microsecond keeps 0.3 / 0.1 in the bin it is the start of.
+        at = int((second + 5e-7) / bin_s)
+        before = sums.get(at, (0, 0))
+        sums[at] = (before[0] + checked, before[1] + lossy)
+    bins = sorted(sums)
+    return type(series)(
+        scenario=series.scenario,
+        seconds=[round(at * bin_s, 6) for at in bins],
+        checked=[sums[at][0] for at in bins],
+        lossy=[sums[at][1] for at in bins],
+    )
+
+
+def _aligned(series: LossSeries, axis: list[float]) -> tuple[list[int], list[int]]:
+    checked = dict(zip(series.seconds, series.checked, strict=True))
+    lossy = dict(zip(series.seconds, series.lossy, strict=True))
+    return [checked.get(second, 0) for second in axis], [lossy.get(second, 0) for second in axis]
+
+
+def _cell(pairs: int, missing: int) -> Cell:
+    missing_share = missing / pairs if pairs else None
+    return Cell(pairs, missing, missing_share, sum((missing_share or 0) > heat for heat in HEATS))
+
+
+def _rounds(power: int) -> tuple[float, ...]:
+    return tuple(round(step * 10**power, 9) for step in (0.1, 0.2, 0.5, 1))

@@ -1,0 +1,131 @@
+"""A report as one HTML page that needs nothing else: no network, no server, no other file.
+
+The page carries a content security policy that admits exactly its own style and its own scripts, by hash, and nothing
+from anywhere. Content reaches it in two ways only: as escaped text (every expression of the template passes
+``hostile.visible`` and autoescape), and as JSON that cannot close its element (``hostile.script_json``).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from analysis.report import figures, numbers
+from analysis.report.hostile import script_json, visible
+from analysis.report.transcript import MARKS, Gap, shown_rows
+from goldfish.anomalies import ANOMALIES
+
+if TYPE_CHECKING:
+    from analysis.report.model import Report
+
+REASONS_MAX = 40
+SCENARIOS_MAX = 60
+INSTANCES_MAX = 16
+WORST_MAX = 3
+UNVERIFIABLE_MAX = 60
+REQUEST_IDS_MAX = 12
+MESSAGE_CHARS_MAX = 400
+NAME_CHARS_MAX = 120
+
+_HERE = Path(__file__).parent
+
+
+def render(report: Report) -> str:
+    """The page, to be written as UTF-8."""
+    style, script = _style(), _script()
+    return (
+        _environment()
+        .get_template("template.html")
+        .render(
+            report=report,
+            scenarios=report.scenarios[:SCENARIOS_MAX],
+            reasons=report.reasons[:REASONS_MAX],
+            worst=[(worst, shown_rows(worst.rows)) for worst in report.worst_conversations[:WORST_MAX]],
+            unverifiable=report.unverifiable[:UNVERIFIABLE_MAX],
+            findings=_findings(report),
+            axis_end=figures.axis_end(report.scenarios[:SCENARIOS_MAX]),
+            dots_px=figures.DOTS_PX,
+            dots=figures.dots,
+            matrix=report.instance_matrix,
+            cells=figures.cells(report.instance_matrix) if report.instance_matrix else [],
+            instances_max=INSTANCES_MAX,
+            time_table=figures.time_table(report),
+            chart=Markup(script_json(figures.chart(report))),
+            style=Markup(style),
+            script=Markup(script),
+            style_hash=_hash(style),
+            script_hash=_hash(script),
+            harmed=sum(scenario.conversations.harmed for scenario in report.scenarios),
+            marks=MARKS,
+            is_gap=lambda row: isinstance(row, Gap),
+            request_ids_max=REQUEST_IDS_MAX,
+        )
+    )
+
+
+def _findings(report: Report) -> list[tuple[str, str, int, list[tuple[str, int]]]]:
+    """Class, meaning, total, and the scenarios it was found in, most frequent first."""
+    found: dict[str, list[tuple[str, int]]] = {}
+    for scenario in report.scenarios:
+        for name, count in scenario.findings.items():
+            if count:
+                found.setdefault(name, []).append((scenario.name, count))
+    rows = [
+        (name, ANOMALIES[name].meaning if name in ANOMALIES else "", sum(count for _, count in where), where)
+        for name, where in found.items()
+    ]
+    return sorted(rows, key=lambda row: -row[2])
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(_HERE),
+        autoescape=True,
+        finalize=_finalize,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "count": numbers.count,
+        "share": numbers.share,
+        "ms": numbers.milliseconds,
+        "seconds": numbers.seconds,
+        "duration": numbers.duration,
+        "instant": numbers.instant,
+        "message": lambda text: visible(text, MESSAGE_CHARS_MAX),
+        "name": lambda text: visible(text, NAME_CHARS_MAX),
+    }
+    environment.globals["interval"] = numbers.interval
+    return environment
+
+
+def _finalize(value: Any) -> Any:
+    """Make each text of the page visible; it is escaped afterwards, so this holds in attributes, too."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+@cache
+def _style() -> str:
+    return _read("vendor/uplot/uPlot.min.css") + _read("report.css")
+
+
+@cache
+def _script() -> str:
+    return _read("vendor/uplot/uPlot.iife.min.js") + _read("report.js")
+
+
+def _read(name: str) -> str:
+    # Hashes are taken of what the browser sees, and it sees every line end as \n.
+    return (_HERE / name).read_text(encoding="utf-8").replace("\r\n", "\n")
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

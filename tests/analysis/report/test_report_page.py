@@ -1,0 +1,294 @@
+"""The page says what the report says, and stays inert whatever the memory under test returned."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import pytest
+
+from analysis.report import render
+from analysis.report.model import LossOverTime, LossSeries, Reason, Row, Shown
+from analysis.report.transcript import ROWS_MAX
+from tests.analysis.report.report_samples import HOSTILE, SAMPLES, empty, failing, hostile, inconclusive, sound
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from analysis.report import Report
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+class Page(HTMLParser):
+    """The structure of a page, and its text."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, tuple[tuple[str, str | None], ...]]] = []
+        self.texts: list[str] = []
+        self.raw: dict[str, str] = {}
+        self._open = ""
+        self.feed(html)
+        self.close()
+        self.text = " ".join(" ".join(self.texts).replace("\u00a0", " ").split())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, tuple(attrs)))
+        self._open = (dict(attrs).get("id") or dict(attrs).get("type") or tag) if tag in ("script", "style") else ""
+
+    def handle_endtag(self, tag: str) -> None:  # noqa: ARG002
+        self._open = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._open:
+            self.raw[self._open] = self.raw.get(self._open, "") + data
+        else:
+            self.texts.append(data)
+
+    @property
+    def skeleton(self) -> list[tuple[str, tuple[str, ...]]]:
+        return [(tag, tuple(name for name, _ in attributes)) for tag, attributes in self.elements]
+
+    @property
+    def chart(self) -> dict[str, Any]:
+        data: dict[str, Any] = json.loads(self.raw["chart-data"])
+        return data
+
+
+def page(report: Report) -> Page:
+    return Page(render(report))
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_text_adds_no_element_and_no_attribute(text: str) -> None:
+    assert page(hostile(text)).skeleton == page(hostile("tame")).skeleton
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_text_stays_in_its_script_element(text: str) -> None:
+    html = render(hostile(text))
+    html.encode()
+    assert html.count("<script") == html.count("</script>") == 2
+    data = html.split('id="chart-data">')[1].split("</script>")[0]
+    assert not re.search("[<>&\u2028\u2029]", data)
+    assert Page(html).chart["series"][0]["lossy"] == [0, 1]
+
+
+def test_hostile_text_is_shown_as_text() -> None:
+    shown = page(hostile("</script><script>alert(1)</script>")).text
+    assert shown.count("</script><script>alert(1)</script>") > 20
+
+
+def test_a_template_in_a_text_is_not_evaluated() -> None:
+    assert "{{ 7 * 7 }}" in page(hostile("{{ 7 * 7 }}")).text
+
+
+def test_invisible_characters_are_named() -> None:
+    html = render(hostile("a\u202eb\u2066c\u200bd\x00e\x1bf\ud83dg\u2028h"))
+    assert not re.search("[\u202a-\u202e\u2066-\u2069\u200b\x00\x1b\u2028]", html)
+    assert "a⟨U+202E⟩b⟨U+2066⟩c⟨U+200B⟩d⟨U+0000⟩e⟨U+001B⟩f⟨U+D83D⟩g⟨U+2028⟩h" in html
+
+
+@pytest.mark.parametrize("text", ["👨‍👩‍👧‍👦", "🏴󠁧󠁢󠁳󠁣󠁴󠁿", "❤️‍🔥", "1️⃣", "Zoe\u0308", "مُنى", "मीरा", "می‌خواهم", "שָׁלוֹם"])
+def test_what_people_write_is_left_as_it_is(text: str) -> None:
+    assert text in page(hostile(text)).text
+
+
+def test_long_texts_are_cut_and_say_so() -> None:
+    html = render(hostile("x" * 1_000_000))
+    assert "more characters]" in html
+    assert "x" * 2_001 not in html
+    assert len(html.encode()) < 200_000
+
+
+def test_texts_are_cut_between_graphemes() -> None:
+    for shift in range(12):
+        html = render(hostile("a" * shift + "👨‍👩‍👧‍👦" * 500))
+        assert "more characters]" in html
+        assert not re.search("[^👦a]… \\[", html)
+
+
+def test_user_content_is_isolated_from_the_direction_of_the_page() -> None:
+    elements = page(failing()).elements
+    said = [dict(attributes) for tag, attributes in elements if dict(attributes).get("class") == "said"]
+    assert said
+    assert all(attributes["dir"] == "auto" for attributes in said)
+    assert sum(tag == "bdi" for tag, _ in elements) > 50
+
+
+@pytest.mark.parametrize("make", SAMPLES.values(), ids=SAMPLES)
+def test_the_page_needs_nothing_from_outside(make: Any) -> None:
+    html = render(make())
+    parsed = Page(html)
+    for _, attributes in parsed.elements:
+        for name, value in attributes:
+            assert name not in ("src", "srcset", "action", "style")
+            assert not name.startswith("on")
+            if name == "href":
+                assert value is not None
+                assert value.startswith("#") or value == "data:,"
+    assert not re.search(r"url\(|@import", parsed.raw["style"])
+    assert len(html.encode()) < 2_000_000
+
+
+def test_the_content_security_policy_admits_this_style_and_this_script_alone() -> None:
+    parsed = page(hostile("x"))
+    policy = next(
+        dict(attributes)["content"] or ""
+        for _, attributes in parsed.elements
+        if ("charset", "utf-8") not in attributes and dict(attributes).get("http-equiv") == "Content-Security-Policy"
+    )
+    for directive, element in (("style-src", "style"), ("script-src", "script")):
+        digest = base64.b64encode(hashlib.sha256(parsed.raw[element].encode()).digest()).decode()
+        assert f"{directive} 'sha256-{digest}'" in policy
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+
+
+@pytest.mark.parametrize("make", SAMPLES.values(), ids=SAMPLES)
+def test_every_reference_has_its_target_and_ids_are_unique(make: Any) -> None:
+    attributes = [dict(attributes) for _, attributes in page(make()).elements]
+    ids = [found["id"] for found in attributes if "id" in found]
+    assert len(ids) == len(set(ids))
+    for found in attributes:
+        for reference in (found.get("href", ""), f"#{found['aria-labelledby']}" if "aria-labelledby" in found else ""):
+            assert not (reference or "").startswith("#") or (reference or "")[1:] in ids
+
+
+def test_numbers_appear_as_given() -> None:
+    text = page(failing()).text
+    for words in (
+        "✗ Fail 717 of 12,594 checked recalls lacked something the user had said; the budget is 0.",
+        "12.1 % 10.1 – 14.3 %",
+        "642 / 5,312",
+        "0.87 % 0.49 – 1.54 %",
+        "123 / 531",
+        "5.2, 531",
+        "38.0 % 1,633 of 4,302",
+        "– no pairs",
+        "append 5,342 4 17 3.4 12 28 1,530",
+        "rapid-switch 10,685 9,875 214 321 214 40 17 4",
+        "31 conversations of the load process w2",
+        "exit code 3",
+        "seed 1729",
+        "2025-03-14 09:45:10 UTC",
+    ):
+        assert words in text
+
+
+def test_the_verdict_stands_first_and_reasons_name_their_scenario() -> None:
+    text = page(inconclusive()).text
+    assert text.index("Inconclusive Nothing was lost") < text.index("two-devices 62 more conversations")
+    assert "window-edge No recall was checked, because every append failed. nothing-checked" in text
+    assert "whole run" in page(sound()).text
+
+
+def test_a_scenario_without_a_checked_recall_has_no_rate() -> None:
+    assert "first message pinned – nothing checked –" in page(inconclusive()).text
+
+
+def test_a_sound_run_says_so() -> None:
+    text = page(sound()).text
+    assert "a loss rate above 0.07 % would have shown up with 95 % confidence" in text
+    assert "No anomaly of any class was found." in text
+    assert "No conversation was harmed." in text
+    assert "rapid-switch: no loss in" in text
+
+
+def test_an_empty_report_is_a_page() -> None:
+    text = page(empty()).text
+    assert "No scenario was judged." in text
+    assert "there is nothing to draw" in text
+    assert "No conversation was judged." in text
+    assert "Everything that was recorded was checked." not in text
+
+
+def test_the_chart_has_data_and_words() -> None:
+    parsed = page(failing())
+    chart = parsed.chart
+    assert chart["series"][0]["name"] == "rapid-switch"
+    assert all(len(series["checked"]) == len(series["lossy"]) == len(chart["seconds"]) for series in chart["series"])
+    container = next(dict(attributes) for _, attributes in parsed.elements if ("id", "chart") in attributes)
+    assert container["aria-label"]
+    assert "rapid-switch: at most 40.5 % between 33 and 34 s (32 of 79 recalls)." in parsed.text
+    assert "device-handover: no loss in 4,916 recalls." in parsed.text
+    assert "32 s 59 / 149" in parsed.text
+
+
+def test_series_of_different_times_share_one_axis() -> None:
+    series = [
+        LossSeries(scenario="a", seconds=[0.0, 2.0], checked=[3, 4], lossy=[0, 1]),
+        LossSeries(scenario="b", seconds=[1.0, 2.0], checked=[5, 6], lossy=[2, 0]),
+    ]
+    chart = page(msgspec.structs.replace(empty(), loss_over_time=LossOverTime(bin_s=1.0, series=series))).chart
+    assert chart["seconds"] == [0, 1, 2]
+    assert [(one["checked"], one["lossy"]) for one in chart["series"]] == [
+        ([3, 0, 4], [0, 0, 1]),
+        ([0, 5, 6], [0, 2, 0]),
+    ]
+
+
+def test_many_bins_are_merged_and_none_is_dropped() -> None:
+    seconds = [at * 0.1 for at in range(36_000)]
+    series = LossSeries(scenario="soak", seconds=seconds, checked=[2] * 36_000, lossy=[1] * 36_000)
+    html = render(msgspec.structs.replace(empty(), loss_over_time=LossOverTime(bin_s=0.1, series=[series])))
+    chart = Page(html).chart
+    assert len(chart["seconds"]) <= 400
+    assert sum(chart["series"][0]["checked"]) == 72_000
+    assert len(html) < 200_000
+
+
+def test_missing_and_foreign_are_told_in_words_too() -> None:
+    html = render(failing())
+    assert "<del>可以的，收货地址已改为：杭州文三路27号3单元602，联系电话不变。</del>" in html
+    text = Page(html).text
+    assert "✗ missing not in the list" in text
+    assert "nothing owed here ! foreign: belongs to somebody else foreign · of user u-0-0044, session s-2" in text
+    assert "11 rows left out, all sound" in text
+
+
+def test_a_long_transcript_is_bounded_and_counts_what_it_leaves_out() -> None:
+    worst = failing().worst_conversations[2]
+    rows = worst.rows * 100
+    report = msgspec.structs.replace(failing(), worst_conversations=[msgspec.structs.replace(worst, rows=rows)])
+    text = page(report).text
+    assert f"{len(rows) - ROWS_MAX:,} rows left out, not shown here, some of them unsound" in text
+
+
+def test_everything_at_once_stays_below_two_megabytes() -> None:
+    report = failing()
+    worst = report.worst_conversations[2]
+    rows = [Row(mark="phantom", shown=Shown(kind="unmarked", text="好" * 9_999))] * 5_000
+    report = msgspec.structs.replace(
+        report,
+        reasons=[Reason(code="loss", scenario="好" * 999, text="好" * 9_999)] * 500,
+        scenarios=report.scenarios * 100,
+        worst_conversations=[msgspec.structs.replace(worst, rows=rows)] * 30,
+        unverifiable=report.unverifiable * 500,
+    )
+    html = render(report)
+    assert len(html.encode()) < 2_000_000
+    assert "460 more reasons are in results.json" in Page(html).text
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the PATH")
+def test_a_browser_draws_the_charts_under_the_policy(tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    file.write_text(render(failing()), encoding="utf-8")
+    dom = subprocess.run(
+        [
+            str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync",
+            "--disable-background-networking", "--disable-component-update", f"--user-data-dir={tmp_path / 'profile'}",
+            "--dump-dom", file.as_uri(),
+        ],
+        capture_output=True, check=True, timeout=60,
+    ).stdout.decode()  # fmt: skip
+    assert dom.count("<canvas") == 2
