@@ -49,7 +49,7 @@ test: install-dev ## the tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 test-all: install-dev lint ## lint, and the tests with ten times the evidence
-	GOLDFISH_EVIDENCE=10 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 3600
+	EVIDENCE_SCALE=10 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 3600
 
 lint: install-dev ## style, types, and which package may import which
 	$(BIN)/ruff check .

@@ -102,7 +102,8 @@ def check(conversation: Conversation, contract: Contract) -> Checked:
     for at, entry in enumerate(listed):
         findings += _missing(entry, listed[:at])
         findings += _unsound(entry)
-        if (doubt is None and reordered(entry.shown)) or orders.contradicts(entry.shown):
+        opposed = orders.contradicts(entry.shown)  # always asked: it takes the list in
+        if opposed or (doubt is None and reordered(entry.shown)):
             findings.append(Finding(entry.line, entry.row, "reordered"))
     return Checked(conversation, sent, listed, findings, fates([s.message for s in sent.values()], listed), doubt)
 

@@ -141,6 +141,8 @@ def judge(
         visibility_ns: the contract's delay between acknowledgement and visibility.
         deletes: deletes of sessions of this conversation that did not fail.
 
+    A recall that asks for nothing (K < 1) is neither checked nor lossy, whatever it lists.
+
     Every append that was in flight at ``recall.end_ns`` must have ended by the time of the call; nothing else that
     happens later changes ``checked`` or ``lossy``.
     """
