@@ -11,7 +11,8 @@ from analysis.report.numbers import share
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from analysis.report.model import InstanceMatrix, LossOverTime, LossSeries, Report, Scenario
+    from analysis.report.model import InstanceMatrix, LossOverTime, LossSeries, Report
+    from analysis.results import Scenario
 
 DOTS_PX = 150
 """Width of the picture of a rate and its interval."""
@@ -55,7 +56,7 @@ class TimeTable(NamedTuple):
 
 def axis_end(scenarios: Sequence[Scenario]) -> float:
     """The share at which the axis of the rates ends: a round one that holds all intervals."""
-    most = max((scenario.recalls.high or scenario.recalls.rate or 0 for scenario in scenarios), default=0)
+    most = max((scenario.recalls.high for scenario in scenarios if scenario.recalls.checked), default=0)
     return next((end for power in range(-6, 1) for end in _rounds(power) if end >= most), 1)
 
 
@@ -64,9 +65,8 @@ def dots(scenario: Scenario, end: float) -> Dots | None:
     recalls = scenario.recalls
     if recalls.rate is None:
         return None
-    low = recalls.rate if recalls.low is None else recalls.low
-    high = recalls.rate if recalls.high is None else recalls.high
-    return Dots(*(round(min(max(value / end, 0), 1) * DOTS_PX, 1) for value in (low, recalls.rate, high)))
+    shares = (recalls.low, recalls.rate, recalls.high)
+    return Dots(*(round(min(max(value / end, 0), 1) * DOTS_PX, 1) for value in shares))
 
 
 def cells(matrix: InstanceMatrix) -> list[list[Cell]]:
@@ -82,7 +82,7 @@ def chart(report: Report) -> dict[str, Any]:
     loss = _merged(report.loss_over_time, BINS_MAX)
     if loss is None:
         return {"bin_s": 0, "seconds": [], "series": []}
-    axis = sorted({second for series in loss.series for second in series.seconds})
+    axis = _axis(loss)
     return {
         "bin_s": loss.bin_s,
         "seconds": axis,
@@ -99,7 +99,7 @@ def time_table(report: Report) -> TimeTable | None:
     loss = _merged(report.loss_over_time, TABLE_ROWS_MAX)
     if loss is None or not loss.series:
         return None
-    axis = sorted({second for series in loss.series for second in series.seconds})
+    axis = _axis(loss)
     aligned = [list(zip(*_aligned(series, axis), strict=True)) for series in loss.series]
     rows = [(second, [column[at] for column in aligned]) for at, second in enumerate(axis)]
     return TimeTable(_sentences(report.loss_over_time), [series.scenario for series in loss.series], rows, loss.bin_s)
@@ -150,6 +150,12 @@ def _rebinned(series: LossSeries, bin_s: float) -> LossSeries:
         checked=[sums[at][0] for at in bins],
         lossy=[sums[at][1] for at in bins],
     )
+
+
+def _axis(loss: LossOverTime) -> list[float]:
+    """The start of every bin, those in which nothing was recalled included: a pause has to look like one."""
+    last = max((series.seconds[-1] for series in loss.series if series.seconds), default=-loss.bin_s)
+    return [round(at * loss.bin_s, 6) for at in range(round(last / loss.bin_s) + 1)]
 
 
 def _aligned(series: LossSeries, axis: list[float]) -> tuple[list[int], list[int]]:

@@ -1,5 +1,8 @@
 """What a report tells, as plain data: the analyzer fills it, the page shows it.
 
+The numbers are those of ``results.json``, so that page and file cannot disagree; what stands here is what the page
+shows beside them.
+
 Every string may come from the memory under test and is treated as hostile when it is shown. Shares are fractions of 1
 (0.012 is 1.2 %); a share that nothing was measured for is None, never 0.
 """
@@ -10,18 +13,13 @@ from typing import Literal
 
 import msgspec
 
-Verdict = Literal["pass", "fail", "inconclusive"]
+from analysis.reason import Reason
+from analysis.results import Scenario
+from analysis.verdict import Outcome
+from goldfish.run import Skipped
+
 Mark = Literal["ok", "missing", "foreign", "phantom", "duplicated", "corrupted", "reordered", "not-owed"]
 ShownKind = Literal["same", "duplicate", "foreign", "unmarked", "corrupted"]
-
-
-class Reason(msgspec.Struct, frozen=True, kw_only=True):
-    """One reason for the verdict."""
-
-    code: str
-    scenario: str | None
-    """None: the whole run."""
-    text: str
 
 
 class Target(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,76 +30,6 @@ class Target(msgspec.Struct, frozen=True, kw_only=True):
     defects: list[str] = []
     instances: int | None = None
     balance: str | None = None
-
-
-class Recalls(msgspec.Struct, frozen=True, kw_only=True):
-    """Context-loss rate of one scenario."""
-
-    checked: int
-    lossy: int
-    rate: float | None = None
-    low: float | None = None
-    high: float | None = None
-    deff: float | None = None
-    """Design effect: by how much clustered losses widen the interval."""
-    clusters: int | None = None
-    """Users with a checked recall."""
-
-
-class Conversations(msgspec.Struct, frozen=True, kw_only=True):
-    """Share of conversations that were harmed."""
-
-    checked: int
-    harmed: int
-    rate: float | None = None
-    low: float | None = None
-    high: float | None = None
-
-
-class Messages(msgspec.Struct, frozen=True, kw_only=True):
-    """Messages by fate: a partition of all that were sent."""
-
-    sent: int
-    rejected: int = 0
-    indeterminate: int = 0
-    unchecked: int = 0
-    ok: int = 0
-    stale: int = 0
-    flicker: int = 0
-    lost: int = 0
-
-
-class Requests(msgspec.Struct, frozen=True, kw_only=True):
-    """Requests of one kind by outcome; info is indeterminate."""
-
-    ok: int = 0
-    fail: int = 0
-    info: int = 0
-
-
-class Latency(msgspec.Struct, frozen=True, kw_only=True):
-    """Latency of one kind of request in milliseconds."""
-
-    p50: float
-    p95: float
-    p99: float
-    max: float
-
-
-class Scenario(msgspec.Struct, frozen=True, kw_only=True):
-    """What one scenario measured."""
-
-    name: str
-    meaning: str
-    """One line: what its users do."""
-    recalls: Recalls
-    conversations: Conversations
-    messages: Messages
-    findings: dict[str, int] = {}
-    """Class of anomaly to number of findings."""
-    requests: dict[str, Requests] = {}
-    """Kind (append, recall, …) to outcomes."""
-    latency_ms: dict[str, Latency] = {}
 
 
 class LossSeries(msgspec.Struct, frozen=True, kw_only=True):
@@ -187,7 +115,7 @@ class Unverifiable(msgspec.Struct, frozen=True, kw_only=True):
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """One judged run."""
 
-    verdict: Verdict
+    verdict: Outcome
     exit_code: int
     headline: str
     """The verdict in one sentence; without loss it names the power of the check."""
@@ -205,6 +133,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float = 0.95
     """Level of all intervals."""
     scenarios: list[Scenario] = []
+    meanings: dict[str, str] = {}
+    """Scenario to one line: what its users do."""
+    skipped: list[Skipped] = []
     loss_over_time: LossOverTime | None = None
     instance_matrix: InstanceMatrix | None = None
     worst_conversations: list[WorstConversation] = []

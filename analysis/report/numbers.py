@@ -18,10 +18,8 @@ def share(value: float | None) -> str:
     return NOTHING if value is None else f"{_percent(value, _digits(value))}{_SPACE}%"
 
 
-def interval(low: float | None, high: float | None) -> str:
+def interval(low: float, high: float) -> str:
     """Two shares with the same number of digits: 0.31 – 0.64 %."""
-    if low is None or high is None:
-        return NOTHING
     digits = _digits(low or high)
     return f"{_percent(low, digits)}{_SPACE}–{_SPACE}{_percent(high, digits)}{_SPACE}%"
 

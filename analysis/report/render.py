@@ -48,6 +48,7 @@ def render(report: Report) -> str:
             reasons=report.reasons[:REASONS_MAX],
             worst=[(worst, shown_rows(worst.rows)) for worst in report.worst_conversations[:WORST_MAX]],
             unverifiable=report.unverifiable[:UNVERIFIABLE_MAX],
+            skipped=report.skipped[:SCENARIOS_MAX],
             findings=_findings(report),
             axis_end=figures.axis_end(report.scenarios[:SCENARIOS_MAX]),
             dots_px=figures.DOTS_PX,
@@ -73,7 +74,7 @@ def _findings(report: Report) -> list[tuple[str, str, int, list[tuple[str, int]]
     """Class, meaning, total, and the scenarios it was found in, most frequent first."""
     found: dict[str, list[tuple[str, int]]] = {}
     for scenario in report.scenarios:
-        for name, count in scenario.findings.items():
+        for name, count in scenario.anomalies.items():
             if count:
                 found.setdefault(name, []).append((scenario.name, count))
     rows = [

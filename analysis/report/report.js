@@ -41,7 +41,7 @@
         rows: [sums],
         range: [0, Math.max(...sums, 1) * 1.1],
         values: (_, ticks) => ticks.map(tick => tick.toLocaleString("en")),
-        lines: [{label: "checked recalls", value: whole, width: 1, stroke: () => colour("--quiet"), fill: () => colour("--faint"), paths: uPlot.paths.stepped({align: 1}), points: {show: false}}],
+        lines: [{label: "checked recalls", value: whole, width: 1, stroke: () => colour("--quiet"), fill: () => colour("--faint"), paths: uPlot.paths.bars({size: [1, Infinity], align: 1}), points: {show: false}}],
       },
     ];
 

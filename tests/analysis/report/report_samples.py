@@ -9,26 +9,22 @@ import random
 import sys
 from pathlib import Path
 
+from analysis.reason import Reason
 from analysis.report import render
 from analysis.report.model import (
-    Conversations,
     InstanceMatrix,
-    Latency,
     LossOverTime,
     LossSeries,
-    Messages,
     Owed,
-    Reason,
-    Recalls,
     Report,
-    Requests,
     Row,
-    Scenario,
     Shown,
     Target,
     Unverifiable,
     WorstConversation,
 )
+from analysis.results import Conversations, Latency, Messages, Recalls, Requests, Scenario
+from goldfish.run import Skipped
 
 HOSTILE = (
     "</script><script>alert(1)</script>",
@@ -65,13 +61,12 @@ def scenario(name: str, checked: int, lossy: int, low: float, high: float, deff:
     lost = lossy // 3
     return Scenario(
         name=name,
-        meaning=MEANINGS[name],
         recalls=Recalls(
             checked=checked,
             lossy=lossy,
             rate=lossy / checked if checked else None,
-            low=low if checked else None,
-            high=high if checked else None,
+            low=low,
+            high=high,
             deff=deff if lossy else None,
             clusters=clusters,
         ),
@@ -79,28 +74,30 @@ def scenario(name: str, checked: int, lossy: int, low: float, high: float, deff:
             checked=talks,
             harmed=harmed,
             rate=harmed / talks if talks else None,
-            low=harmed / talks * 0.7 if talks else None,
-            high=harmed / talks * 1.3 + 3.7 / talks if talks else None,
+            low=harmed / talks * 0.7,
+            high=harmed / talks * 1.3 + (0 if harmed else 3.7 / talks),
         ),
         messages=Messages(
             sent=checked * 2 + 61,
             rejected=4 if lossy else 0,
             indeterminate=17 if lossy else 0,
             unchecked=40,
+            checked=checked * 2,
             ok=checked * 2 - 2 * lost - lossy // 2,
             stale=lost,
             flicker=lossy // 2,
             lost=lost,
         ),
-        findings={"missing": lossy, "foreign": 2 if lossy > 300 else 0, "reordered": lossy // 9} if lossy else {},
+        anomalies={"missing": lossy, "foreign": 2 if lossy > 300 else 0, "reordered": lossy // 9} if lossy else {},
         requests={
             "append": Requests(ok=checked + 30, fail=4 if lossy else 0, info=17 if lossy else 0),
-            "recall": Requests(ok=checked, fail=9 if lossy else 0),
+            "recall": Requests(ok=checked, fail=9 if lossy else 0, info=0),
         },
         latency_ms={
             "append": Latency(p50=3.42, p95=11.8, p99=28.4, max=1530.2),
             "recall": Latency(p50=1.91, p95=7.3, p99=19.0, max=212.7),
         },
+        throughput={"append": 85.2, "recall": 84.7},
     )
 
 
@@ -157,6 +154,7 @@ def sound() -> Report:
             scenario(name, size, 0, 0.0, 3.7 / (size / 10), 1.0, size // 10)
             for name, size in zip(names, sizes, strict=True)
         ],
+        meanings=MEANINGS,
         loss_over_time=over_time(dict.fromkeys(names, 0.0)),
         instance_matrix=InstanceMatrix(
             writing=["m1", "m2", "m3"],
@@ -217,6 +215,7 @@ def failing() -> Report:
         command="goldfish run rapid-switch reconnect two-devices device-handover --store user-profile "
         "--defect instance-cache:ttl=30 --defect lost-update:gap_ms=5 -u 20 -t 60 --seed 1729",
         scenarios=[scenario(name, *numbers) for name, numbers in rates.items()],
+        meanings=MEANINGS,
         loss_over_time=over_time(
             {"rapid-switch": 0.31, "reconnect": 0.07, "two-devices": 0.025, "device-handover": 0.0}
         ),
@@ -269,13 +268,19 @@ def inconclusive() -> Report:
             scenario("two-devices", 214, 0, 0.0, 0.0926, 1.0, 38),
             Scenario(
                 name="window-edge",
-                meaning=MEANINGS["window-edge"],
-                recalls=Recalls(checked=0, lossy=0),
-                conversations=Conversations(checked=0, harmed=0),
-                messages=Messages(sent=48, rejected=48),
-                requests={"append": Requests(fail=48)},
+                recalls=Recalls(checked=0, lossy=0, rate=None, low=0, high=1, deff=None, clusters=0),
+                conversations=Conversations(checked=0, harmed=0, rate=None, low=0, high=1),
+                messages=Messages(
+                    sent=48, rejected=48, indeterminate=0, unchecked=0, checked=0, ok=0, stale=0, flicker=0, lost=0
+                ),
+                requests={"append": Requests(ok=0, fail=48, info=0)},
+                anomalies={},
+                latency_ms={"append": None},
+                throughput={"append": None},
             ),
         ],
+        meanings=MEANINGS,
+        skipped=[Skipped(scenario="tenants", reason="the target has no tenants")],
         loss_over_time=LossOverTime(
             bin_s=1.0,
             series=[
@@ -315,15 +320,19 @@ def hostile(text: str) -> Report:
         scenarios=[
             Scenario(
                 name=text,
-                meaning=text,
                 recalls=Recalls(checked=9, lossy=1, rate=1 / 9, low=0.01, high=0.4, deff=1.0, clusters=3),
                 conversations=Conversations(checked=3, harmed=1, rate=1 / 3, low=0.1, high=0.8),
-                messages=Messages(sent=9, ok=8, lost=1),
-                findings={text: 1},
-                requests={text: Requests(ok=9)},
+                messages=Messages(
+                    sent=9, rejected=0, indeterminate=0, unchecked=0, checked=9, ok=8, stale=0, flicker=0, lost=1
+                ),
+                anomalies={text: 1},
+                requests={text: Requests(ok=9, fail=0, info=0)},
                 latency_ms={text: Latency(p50=1, p95=2, p99=3, max=4)},
+                throughput={text: 1.0},
             )
         ],
+        meanings={text: text},
+        skipped=[Skipped(scenario=text, reason=text)],
         loss_over_time=LossOverTime(
             bin_s=1.0, series=[LossSeries(scenario=text, seconds=[0.0, 1.0], checked=[5, 4], lossy=[0, 1])]
         ),

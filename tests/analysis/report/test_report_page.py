@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
+from analysis.reason import Reason
 from analysis.report import render
-from analysis.report.model import LossOverTime, LossSeries, Reason, Row, Shown
+from analysis.report.model import LossOverTime, LossSeries, Row, Shown
 from analysis.report.transcript import ROWS_MAX
 from tests.analysis.report.report_samples import HOSTILE, SAMPLES, empty, failing, hostile, inconclusive, sound
 
@@ -234,6 +235,16 @@ def test_series_of_different_times_share_one_axis() -> None:
         ([3, 0, 4], [0, 0, 1]),
         ([0, 5, 6], [0, 2, 0]),
     ]
+
+
+def test_a_pause_looks_like_one() -> None:
+    chart = page(inconclusive()).chart
+    assert chart["seconds"] == list(range(11))
+    assert chart["series"][0]["checked"][2:6] == [30, 0, 0, 22]
+
+
+def test_skipped_scenarios_are_named_with_their_reason() -> None:
+    assert "Skipped: tenants ( the target has no tenants )." in page(inconclusive()).text
 
 
 def test_many_bins_are_merged_and_none_is_dropped() -> None:
