@@ -14,8 +14,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from analysis.check import Checked, check
 from analysis.findings import findings_table
 from analysis.load import load
+from analysis.page import page
 from analysis.publish import publish
 from analysis.record import Record
+from analysis.report import render
 from analysis.results import Results, results
 from analysis.summary import summary
 from analysis.tally import tally
@@ -47,7 +49,8 @@ def analyze(directory: Path, contract_file: Path | None = None, console: Console
     tallies = tally(judged, record.run.scenarios, budget.confidence)
     verdict = decide(record, judged, tallies, budget, same_contract=contract == record.run.contract)
     judgement = results(record.run, contract, budget, tallies, verdict)
-    publish(directory, judgement, findings_table(judged), summary(msgspec.to_builtins(judgement)), "")
+    html = render(page(record, judged, judgement))
+    publish(directory, judgement, findings_table(judged), summary(msgspec.to_builtins(judgement)), html)
     return judgement
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from goldfish.table import NOTHING, REASONS_MAX, headline, plain, share
+from goldfish.table import NOTHING, REASONS_MAX, headline, plain, share, span
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|~>@:$^=&'\"])")
 
@@ -38,7 +38,7 @@ def summary(results: Mapping[str, Any]) -> str:
 
 def _row(scenario: Mapping[str, Any]) -> str:
     recalls, conversations, messages = scenario["recalls"], scenario["conversations"], scenario["messages"]
-    interval = f"{share(recalls['low'])} – {share(recalls['high'])}" if recalls["checked"] else NOTHING
+    interval = span(recalls["low"], recalls["high"]) if recalls["checked"] else NOTHING
     other = ", ".join(f"{number:,} {name}" for name, number in scenario["anomalies"].items() if name != "missing")
     cells = [
         _escape(scenario["name"]),

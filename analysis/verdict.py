@@ -20,7 +20,7 @@ from analysis.reason import Reason
 from analysis.record import Record
 from analysis.tally import Tally
 from goldfish.contract import Budget
-from goldfish.table import count, share
+from goldfish.table import count, share, span
 
 Outcome = Literal["pass", "fail", "inconclusive"]
 UNSETTLED_MAX = 0.05
@@ -102,7 +102,7 @@ def _losses(record: Record, judged: dict[str, Checked], tallies: Sequence[Tally]
     reasons = []
     for tally in over:
         rate = tally.recalls
-        interval = f"{budget.confidence:.0%} interval {share(rate.low)} to {share(rate.high)}"
+        interval = f"{budget.confidence:.0%} interval {span(rate.low, rate.high)}"
         text = (
             f"{rate.events:,} of {count(rate.trials, 'checked recall')} lacked a message they owed "
             f"({share(rate.rate)}, {interval}); {expected}. "

@@ -33,14 +33,14 @@ def count(number: int, noun: str, plural: str | None = None) -> str:
 
 
 def share(value: float | None) -> str:
-    """A fraction of 1 in percent, small ones with two significant digits: 0.1234 → 12.3 %, 0.00069 → 0.069 %."""
-    if value is None:
-        return NOTHING
-    percent = value * 100
-    if percent in (0, 100):
-        return f"{percent:.0f} %"
-    digits = next((digits for digits, least in enumerate((10, 1, 0.1, 0.01), start=1) if percent >= least), 5)
-    return f"{percent:.{digits}f} %"
+    """A fraction of 1 in percent, small ones with three significant digits: 0.1234 → 12.3 %, 0.00069 → 0.069 %."""
+    return NOTHING if value is None else f"{_percent(value, _digits(value))} %"
+
+
+def span(low: float, high: float) -> str:
+    """Two fractions of 1 with the digits of the upper one: 0.04–1.18 %."""
+    digits = _digits(high) if high < 1 else 1
+    return f"{_percent(low, digits)}–{_percent(high, digits)} %"
 
 
 def headline(results: Mapping[str, Any]) -> str:
@@ -70,11 +70,13 @@ def render(results: Mapping[str, Any]) -> RenderableType:
     """What a person at the terminal sees of one run; ``results`` is the decoded content of ``results.json``."""
     level = results["budget"]["confidence"]
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("scenario", overflow="fold")
-    for heading in ("recalls", "lossy", "loss rate", f"{level:.0%} interval", "harmed", "lost", "late", "other"):
+    table.add_column("scenario", no_wrap=True, max_width=30)
+    headings = ["recalls", "lossy", "loss rate", f"{level:.0%} interval", "harmed", "lost", "late"]
+    others = any(_others(scenario) for scenario in results["scenarios"])
+    for heading in [*headings, "other"] if others else headings:
         table.add_column(heading, justify="right", no_wrap=heading != "other")
     for scenario in results["scenarios"]:
-        table.add_row(*_cells(scenario))
+        table.add_row(*_cells(scenario)[: len(table.columns)])
     for skipped in results["skipped"]:
         table.add_row(Text(plain(skipped["scenario"])), Text(f"skipped: {plain(skipped['reason'])}", style="dim"))
     parts: list[RenderableType] = [Text(headline(results), style=_STYLES[results["verdict"]]), Text(), table]
@@ -91,11 +93,9 @@ def render(results: Mapping[str, Any]) -> RenderableType:
 
 def _cells(scenario: Mapping[str, Any]) -> list[Text]:
     recalls, conversations, messages = scenario["recalls"], scenario["conversations"], scenario["messages"]
-    other = ", ".join(
-        f"{number:,} {anomaly}" for anomaly, number in scenario["anomalies"].items() if number and anomaly != "missing"
-    )
+    other = _others(scenario)
     bad = "red" if recalls["lossy"] else ""
-    interval = f"{share(recalls['low'])} – {share(recalls['high'])}" if recalls["checked"] else NOTHING
+    interval = span(recalls["low"], recalls["high"]) if recalls["checked"] else NOTHING
     late = messages["stale"] + messages["flicker"]
     return [
         Text(plain(scenario["name"], 100)),
@@ -108,3 +108,17 @@ def _cells(scenario: Mapping[str, Any]) -> list[Text]:
         Text(f"{late:,}", style="red" if late else ""),
         Text(other or NOTHING, style="red" if other else ""),
     ]
+
+
+def _others(scenario: Mapping[str, Any]) -> str:
+    """Findings of other classes than missing."""
+    return ", ".join(f"{number:,} {name}" for name, number in scenario["anomalies"].items() if name != "missing")
+
+
+def _digits(value: float) -> int:
+    percent = value * 100
+    return next((digits for digits, least in enumerate((10, 1, 0.1, 0.01), start=1) if percent >= least), 5)
+
+
+def _percent(value: float, digits: int) -> str:
+    return f"{value * 100:.{0 if value in (0, 1) else digits}f}"

@@ -88,9 +88,7 @@ class Process:
         **more: Any,
     ) -> Process:
         own = [element for element in shown if isinstance(element, tuple)]
-        odd = [
-            msgspec.structs.replace(element, at=at) for at, element in enumerate(shown) if isinstance(element, Odd)
-        ]
+        odd = [msgspec.structs.replace(element, at=at) for at, element in enumerate(shown) if isinstance(element, Odd)]
         session = more.pop("session", self.session if self.scope == "session" else None)
         fields: dict[str, Any] = {"view": self.scope, "limit": limit, "seen": encode_runs(own), "odd": odd} | more
         if final:

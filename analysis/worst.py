@@ -1,0 +1,163 @@
+"""The worst conversations, as evidence: what was owed beside what was shown, and a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from analysis.check import Checked, level
+from analysis.listed import Listed, Sent
+from analysis.report.model import Mark, Owed, Row, Shown, WorstConversation
+from goldfish.oplog import Odd, listing
+from goldfish.rule import NEVER, Message, reordered
+
+WORST = 3
+NOT_OWED_MAX = 100
+"""Messages that a recall neither showed nor owed, kept for context: the latest ones."""
+
+
+def worst_conversations(judged: Iterable[Checked], start_ns: int) -> list[WorstConversation]:
+    """The conversations with the gravest findings: leaks and altered contents, then lossy recalls, then the rest."""
+    harmed = sorted((checked for checked in judged if checked.findings), key=_gravity, reverse=True)
+    return [_evidence(checked, start_ns) for checked in harmed[:WORST]]
+
+
+def _gravity(checked: Checked) -> tuple[int, int, int]:
+    grave = sum(finding.zero_tolerance for finding in checked.findings)
+    return grave, checked.recalls_lossy, len(checked.findings)
+
+
+def _evidence(checked: Checked, start_ns: int) -> WorstConversation:
+    """The recall with the most findings stands for its conversation."""
+
+    def weight(entry: Listed) -> tuple[int, int]:
+        own = [finding for finding in checked.findings if finding.line == entry.line]
+        return sum(finding.zero_tolerance for finding in own), len(own)
+
+    entry = max(checked.listed, key=weight)
+    process = checked.conversation.process
+    lost = [missing.message for missing in entry.judgement.missing]
+    appends = dict.fromkeys(checked.sent_of(message).append.id for message in lost)
+    return WorstConversation(
+        scenario=checked.conversation.scenario,
+        conversation=checked.conversation.name,
+        user=checked.conversation.user,
+        story=story(checked, entry, start_ns),
+        request_ids=[f"{process}-{entry.row.id}", *(f"{process}-{id_}" for id_ in appends)],
+        rows=_rows(checked, entry, start_ns),
+    )
+
+
+def story(checked: Checked, entry: Listed, start_ns: int) -> str:
+    """One recall in a sentence: who read when, what was owed since when, what came back."""
+    row = entry.row
+    answered = f"{row.instance} returned" if row.instance else "it returned"
+    read = f"{row.device} read at {(row.start_ns - start_ns) / 1e9:.2f} s"
+    lost = [missing.message for missing in entry.judgement.missing]
+    oldest = min(lost, key=lambda message: message.acked_ns, default=None)
+    if oldest is not None and oldest.acked_ns < NEVER:
+        wrote = checked.sent_of(oldest).append.instance
+        by = f" by {wrote}" if wrote else ""
+        age = (row.start_ns - oldest.acked_ns) / 1e9
+        since = f"{age:.2f} s after" if age >= 0 else "while"
+        read += f", {since} {_name(oldest)} was acknowledged{by}"
+    elif entry.judgement.lossy and not lost:
+        read += ", and owed more than it got, though no single message can be named"
+    listed = f"{row.length} element{'' if row.length == 1 else 's'}" if row.length else "nothing"
+    sentence = f"{read}; {answered} {listed}"
+    if lost:
+        names = ", ".join(_name(message) for message in lost[:5])
+        sentence += f", without {names}" + (f" and {len(lost) - 5} more" if len(lost) > 5 else "")
+    others = dict.fromkeys(
+        finding.anomaly for finding in checked.findings if finding.line == entry.line and finding.anomaly != "missing"
+    )
+    return f"{sentence}{', with ' + ', '.join(others) + ' elements' if others else ''}."
+
+
+def _rows(checked: Checked, entry: Listed, start_ns: int) -> list[Row]:
+    """The recalled list from top to bottom, with what is missing where it would stand."""
+    lost = {missing.message for missing in entry.judgement.missing}
+    first_copies = set(entry.shown)
+    unshown = sorted(
+        (
+            sent.message
+            for sent in checked.sent.values()
+            if sent.message not in first_copies and sent.message.sent_ns <= entry.row.end_ns
+        ),
+        key=lambda message: (message.sent_ns, message.place),
+    )
+    context = [message for message in unshown if message not in lost][-NOT_OWED_MAX:]
+    waiting = [message for message in unshown if message in lost or message in set(context)]
+    inversion = reordered(entry.shown)
+    rows: list[Row] = []
+    seen: set[Message] = set()
+    for element in listing(entry.row):
+        message = _own(checked, element)
+        if message is not None and message not in seen:
+            while waiting and waiting[0].sent_ns < message.sent_ns:
+                rows.append(_absent(checked, waiting.pop(0), lost, start_ns))
+        rows.append(_present(checked, entry, element, message, message in seen, inversion, start_ns))
+        if message is not None:
+            seen.add(message)
+    return rows + [_absent(checked, message, lost, start_ns) for message in waiting]
+
+
+def _absent(checked: Checked, message: Message, lost: set[Message], start_ns: int) -> Row:
+    return Row(mark="missing" if message in lost else "not-owed", owed=_owed(checked.sent_of(message), start_ns))
+
+
+def _present(
+    checked: Checked,
+    entry: Listed,
+    element: tuple[str, int] | Odd,
+    message: Message | None,
+    again: bool,
+    inversion: tuple[Message, Message] | None,
+    start_ns: int,
+) -> Row:
+    """One listed element."""
+    owed = _owed(checked.sent_of(message), start_ns) if message else None
+    if isinstance(element, Odd) and element.why == "corrupted":
+        changed = Shown(kind="corrupted", text=element.text, detail=element.kind or "")
+        return Row(mark="corrupted", owed=owed, shown=changed)
+    if isinstance(element, Odd) and element.owner is not None and element.why == "foreign":
+        owner = element.owner
+        whose = f"another {level(entry.row, owner)}: user {owner.user}, session {owner.session}"
+        if owner.tenant is not None:
+            whose += f", tenant {owner.tenant}"
+        return Row(mark="foreign", shown=Shown(kind="foreign", text=element.text, detail=whose))
+    if isinstance(element, Odd):
+        detail = "of another run" if element.why == "other-run" else "without a token"
+        return Row(mark="phantom", shown=Shown(kind="unmarked", text=element.text, detail=detail))
+    if message is None:
+        return Row(mark="phantom", shown=Shown(kind="unmarked", text="", detail="its sending is not recorded"))
+    if again:
+        return Row(mark="duplicated", owed=owed, shown=Shown(kind="duplicate"))
+    if message.failed:
+        return Row(mark="phantom", owed=owed, shown=Shown(kind="same", detail="its append was refused"))
+    mark: Mark = "reordered" if inversion and message in inversion else "ok"
+    return Row(mark=mark, owed=owed, shown=Shown(kind="same"))
+
+
+def _own(checked: Checked, element: tuple[str, int] | Odd) -> Message | None:
+    if isinstance(element, Odd):
+        if element.why != "corrupted" or element.device is None or element.seq is None:
+            return None
+        element = element.device, element.seq
+    sent = checked.sent.get(element)
+    return sent.message if sent else None
+
+
+def _owed(sent: Sent, start_ns: int) -> Owed:
+    acked_ns = sent.message.acked_ns
+    return Owed(
+        device=sent.message.device,
+        seq=sent.message.seq,
+        role=sent.said.role,
+        text=sent.said.text,
+        written_by=sent.append.instance,
+        acknowledged_s=(acked_ns - start_ns) / 1e9 if acked_ns < NEVER else None,
+    )
+
+
+def _name(message: Message) -> str:
+    return f"message {message.seq} by {message.device}"
