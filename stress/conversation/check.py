@@ -87,10 +87,13 @@ def judge(
     return Finding(verdict.checked, verdict.lossy, _complaint(verdict, listing))
 
 
-def note_shown(listing: Listing, end_ns: int) -> None:
+def note_shown(ledger: Ledger, listing: Listing, end_ns: int) -> None:
     """What an ok recall shows was stored by its end."""
     for entry in listing.shown:
-        entry.shown_ns = min(entry.shown_ns, end_ns)
+        if end_ns < entry.shown_ns:
+            entry.shown_ns = end_ns
+            if entry.failed:
+                ledger.reinstate()
 
 
 def _complaint(verdict: rule.Judgement, listing: Listing) -> str | None:

@@ -39,7 +39,7 @@ class Ledger:
         """In the order of sending; rejected ones included."""
         self.index: dict[tuple[str, int], Entry] = {}
         self.standing: list[Entry] = []
-        """The entries that were not rejected, in the order of sending: what a sound recall ends with."""
+        """The entries that the memory may hold, in the order of sending: what a sound recall ends with."""
         self.devices: list[str] = []
         self.last_append_ns = 0
         self._batches = 0
@@ -81,7 +81,8 @@ class Ledger:
                 entry.acked_ns = end_ns
             elif outcome == "fail":
                 entry.failed = True
-                self.standing.remove(entry)
+        if outcome == "fail":
+            self.reinstate()
         self.last_append_ns = max(self.last_append_ns, end_ns)
         batch = said[0].batch
         self._in_flight.discard(batch)
@@ -91,6 +92,10 @@ class Ledger:
         self._waiting = [(waiting, run) for waiting, run in self._waiting if waiting]
         for run in ready:
             run()
+
+    def reinstate(self) -> None:
+        """Find out anew which entries the memory may hold: rejected ones only if they were shown all the same."""
+        self.standing = [entry for entry in self.entries if entry.maybe_stored]
 
     @property
     def quiet(self) -> bool:

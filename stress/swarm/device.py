@@ -116,7 +116,7 @@ class Device:
             end_ns = time.monotonic_ns()
             if result.items is not None:
                 listing = check.match(ledger, result.items, capacity)
-                check.note_shown(listing, end_ns)
+                check.note_shown(ledger, listing, end_ns)
             run.recorder.write(
                 oplog.Recall(
                     view=ledger.scope,

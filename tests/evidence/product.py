@@ -158,7 +158,7 @@ def live(history: History) -> tuple[set[int], set[int]] | None:
                 return None
             bound = capacity(contract.window.messages, op.limit)
             listing = check.match(ledger, [item for item in items if item], bound)
-            check.note_shown(listing, op.end_ns)
+            check.note_shown(ledger, listing, op.end_ns)
 
             def judge(op: Recall = op, number: int = number, listing: check.Listing = listing) -> None:
                 finding = check.judge(
