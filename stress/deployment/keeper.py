@@ -76,7 +76,10 @@ class Keeper:
 
     def _listen(self, host: str, port: int) -> dict[str, Any]:
         """Open a listening socket for a part, so that a taken port shows here, and no one takes it in between."""
-        listener = socket.create_server((host, port), backlog=BACKLOG)
+        try:
+            listener = socket.create_server((host, port), backlog=BACKLOG)
+        except OSError as error:
+            return {"error": os.strerror(error.errno or 0)}
         return {"port": listener.getsockname()[1], "fd": listener.detach()}
 
     def _start(

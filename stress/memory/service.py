@@ -39,7 +39,8 @@ class Service:
     def application(self) -> web.Application:
         """The aiohttp application: one route that takes every path as it was sent."""
         application = web.Application(client_max_size=BODY_BYTES_MAX, middlewares=[self._unrouted])
-        application.router.add_route("*", "/{path:.*}", self.answer)
+        # Not ".*", which would miss a path with a line end (%0A) in one of its ids.
+        application.router.add_route("*", r"/{path:[\s\S]*}", self.answer)
         return application
 
     async def answer(self, request: web.Request) -> web.Response:

@@ -24,7 +24,7 @@ BYTES_MAX = 256 * 1024
 """A larger window is not kept: moving it costs more than the query it spares."""
 _CONNECTIONS_MAX = 32
 _TIMEOUT_S = 0.25
-_PAUSE_S = 0.5
+_PAUSE_S = 1.0
 """After an error Redis is left alone for this long, so that a dead Redis costs one request in many its patience."""
 _TROUBLE = (RedisError, OSError, TimeoutError)
 
