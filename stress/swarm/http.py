@@ -66,7 +66,19 @@ class Endpoint:
 class Answer:
     """A whole answer, and the protocol object that ``httptools`` fills while it arrives."""
 
-    __slots__ = ("_chunks", "_size", "body", "complete", "content_type", "cookies", "instance", "parser", "status")
+    __slots__ = (
+        "_chunks",
+        "_framed",
+        "_size",
+        "body",
+        "complete",
+        "content_type",
+        "cookies",
+        "instance",
+        "keep_alive",
+        "parser",
+        "status",
+    )
 
     def __init__(self) -> None:
         self.parser = httptools.HttpResponseParser(self)
@@ -76,11 +88,15 @@ class Answer:
         self.instance: str | None = None
         self.cookies: list[str] = []
         self.complete = False
+        self.keep_alive = False
+        self._framed = False
         self._chunks: list[bytes] = []
         self._size = 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Keep the few headers that matter."""
+        if self.complete:
+            return
         name = name.lower()
         if name == b"x-memory-instance":
             self.instance = value[:64].decode("latin-1")
@@ -88,22 +104,38 @@ class Answer:
             self.cookies.append(value.decode("latin-1"))
         elif name == b"content-type":
             self.content_type = value[:128].decode("latin-1")
+        elif name in (b"content-length", b"transfer-encoding"):
+            self._framed = True
 
     def on_headers_complete(self) -> None:
         """Note the status as soon as it is known."""
-        self.status = self.parser.get_status_code()
+        if self.complete:
+            self.keep_alive = False  # more came than was asked for: the next answer could not be trusted
+        else:
+            self.status = self.parser.get_status_code()
 
     def on_body(self, chunk: bytes) -> None:
         """Collect the body up to its bound."""
+        if self.complete:
+            return
         self._size += len(chunk)
         if self._size <= BODY_BYTES_MAX:
             self._chunks.append(chunk)
 
     def on_message_complete(self) -> None:
         """Finish, unless this was an interim answer."""
-        if self.status >= 200:
-            self.body = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
-            self.complete = True
+        if self.status >= 200 and not self.complete:
+            self.keep_alive = bool(self.parser.should_keep_alive())
+            self._finish()
+
+    def on_end(self) -> None:
+        """The connection has ended: so has a body that told no length."""
+        if self.status >= 200 and not self._framed:
+            self._finish()
+
+    def _finish(self) -> None:
+        self.body = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
+        self.complete = True
 
     @property
     def too_large(self) -> bool:
@@ -195,7 +227,7 @@ class Connection:
                 sock.settimeout(max(deadline - monotonic(), 0.001))
                 data = sock.recv(READ_BYTES)
                 if not data:
-                    answer.parser.feed_data(b"")
+                    answer.on_end()
                     break
                 received += len(data)
                 answer.parser.feed_data(data)
@@ -211,10 +243,9 @@ class Connection:
                 "timeout", f"no whole answer in {timeout_s:g} s", sent=True, status=answer.status or None
             ) from error
         except httptools.HttpParserError as error:
-            if answer.complete:
-                self.close()  # more came than was asked for: the next answer could not be trusted
-                whole = True
-            else:
+            answer.keep_alive = False
+            whole = answer.complete
+            if not whole:
                 raise AttemptError(
                     "unparsable", f"not HTTP: {error}", sent=True, status=answer.status or None
                 ) from error
@@ -223,7 +254,7 @@ class Connection:
                 "reset", f"{error.strerror or error}", sent=True, status=answer.status or None
             ) from error
         finally:
-            if not whole or not answer.parser.should_keep_alive():
+            if not whole or not answer.keep_alive:
                 self.close()
         return answer
 
