@@ -76,7 +76,7 @@ class KeeperLink:
         """Close the pipe and wait until the keeper has ended all parts and removed the folder."""
         with self._lock:
             self._close()
-            if self._process.returncode != 0:
+            if self._process.returncode != 0 and self._folder.exists():
                 # The keeper was killed. A second one takes over what the first left, and ends it.
                 self._process = self._launch()
                 for pid in self._parts:

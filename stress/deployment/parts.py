@@ -24,6 +24,7 @@ from stress.memory.config import InstanceConfig
 
 HOST = "127.0.0.1"
 CADDYFILE = Path(__file__).parent / "balancer.Caddyfile"
+# A little more than an instance opens (stress.memory.stores.postgres), for those that are just being closed.
 _CONNECTIONS_PER_INSTANCE = 12
 _CONNECTIONS_SPARE = 20
 

@@ -6,12 +6,15 @@ part of it, ``a%2Fb`` and ``a/b`` are different paths, and bytes that are no UTF
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 from urllib.parse import unquote_to_bytes
 
 from stress.memory.problems import ProblemError
 
 ID_BYTES_MAX = 256
+
+_BAD_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")
 
 
 class Route(NamedTuple):
@@ -62,6 +65,9 @@ def check_id(what: str, text: str, status: int) -> str:
 
 
 def _id(what: str, segment: str) -> str:
+    # Left to itself, "%zz" would be read as it stands, and become the id that "%25zz" is.
+    if _BAD_ESCAPE.search(segment):
+        raise ProblemError(400, "bad-id", f"the {what} id has a '%' without two hexadecimal digits")
     try:
         text = unquote_to_bytes(segment).decode()
     except UnicodeDecodeError:

@@ -14,7 +14,7 @@ from time import perf_counter
 import msgspec
 from aiohttp import web
 
-from stress.memory.metrics import Metrics
+from stress.memory.metrics import CONTENT_TYPE, Metrics
 from stress.memory.problems import ProblemError
 from stress.memory.requests import read_limit, read_messages
 from stress.memory.routes import Route, check_id, find_route
@@ -81,7 +81,7 @@ class Service:
                 await self._store.ready()
                 return _json(b'{"status":"ready"}')
             case "GET", "metrics":
-                return web.Response(body=self._metrics.exposition(), content_type="text/plain", charset="utf-8")
+                return web.Response(body=self._metrics.exposition(), headers={"Content-Type": CONTENT_TYPE})
             case method, _:
                 raise ProblemError(404, "unknown-route", f"this resource does not know {method}")
 
