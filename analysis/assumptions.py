@@ -60,7 +60,7 @@ def _sessions(conversation: Conversation) -> None:
             raise _contradiction(conversation, line, f"operation {row.id} names no session")
     if conversation.scope != "session":
         return
-    for line, operation in conversation.operations():
+    for line, operation in [*conversation.appends, *conversation.recalls, *conversation.deletes]:
         if session is not None and operation.session != session:
             raise _contradiction(
                 conversation, line, f"session {operation.session!r} here and {session!r} before; expected one session"

@@ -47,13 +47,20 @@ def read_sent(conversation: Conversation) -> dict[tuple[str, int], Sent]:
 def read_list(line: int, row: Recall, sent: dict[tuple[str, int], Sent]) -> Listed:
     """The list of one recall; own messages whose sending is not recorded are left out."""
     own: list[Message] = []
-    for element in listing(row):
-        if isinstance(element, Odd):
-            if element.why != "corrupted" or element.device is None or element.seq is None:
-                continue
-            known = sent.get((element.device, element.seq))
-        else:
-            known = sent.get(element)
-        if known is not None:
-            own.append(known.message)
-    return Listed(line, row, own, list(dict.fromkeys(own)))
+    if not row.odd:
+        for device, first, last in row.seen:
+            known = [sent.get((device, seq)) for seq in range(first, last + 1)]
+            own += [entry.message for entry in known if entry is not None]
+    else:
+        own += [entry.message for element in listing(row) if (entry := named(element, sent)) is not None]
+    shown = list(dict.fromkeys(own))
+    return Listed(line, row, own, shown)
+
+
+def named(element: tuple[str, int] | Odd, sent: dict[tuple[str, int], Sent]) -> Sent | None:
+    """The message of this conversation that a listed element is a copy of, intact or corrupted; None if it is none."""
+    if not isinstance(element, Odd):
+        return sent.get(element)
+    if element.why != "corrupted" or element.device is None or element.seq is None:
+        return None
+    return sent.get((element.device, element.seq))

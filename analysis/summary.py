@@ -8,7 +8,8 @@ from typing import Any
 
 from goldfish.table import NOTHING, REASONS_MAX, headline, plain, share, span
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|~>@:$^=&'\"])")
+# Whatever could start markup, a table cell, an automatic link, a mention or a reference to an issue.
+_SPECIAL = re.compile(r"[\\`*_\[\]#|~$@]|\.(?=[^\s\d])|:(?=/)")
 
 
 def summary(results: Mapping[str, Any]) -> str:
@@ -23,11 +24,10 @@ def summary(results: Mapping[str, Any]) -> str:
         "|---|--:|--:|--:|--:|--:|--:|--:|---|",
     ]
     lines += [_row(scenario) for scenario in results["scenarios"]]
+    lines.append("")
     for skipped in results["skipped"]:
-        lines.append(f"| {_escape(skipped['scenario'])} | skipped: {_escape(skipped['reason'])} |||||||| ")
+        lines.append(f"- skipped {_escape(skipped['scenario'])}: {_escape(skipped['reason'])}")
     reasons = results["reasons"]
-    if reasons:
-        lines.append("")
     for reason in reasons[:REASONS_MAX]:
         where = f" {_escape(reason['scenario'])}" if reason["scenario"] else ""
         lines.append(f"- **{_escape(reason['code'])}**{where}: {_escape(reason['text'])}")
@@ -56,4 +56,4 @@ def _row(scenario: Mapping[str, Any]) -> str:
 
 def _escape(text: str) -> str:
     """Text that Markdown shows as it is: every sign that could start markup is escaped, and so is HTML."""
-    return _SPECIAL.sub(r"\\\1", plain(text).replace("&", "&amp;").replace("<", "&lt;"))
+    return _SPECIAL.sub(r"\\\g<0>", plain(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))

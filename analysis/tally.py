@@ -15,6 +15,15 @@ from goldfish.oplog import Append, Operation, Recall
 
 KINDS = ("append", "recall", "delete")
 OUTCOMES = ("ok", "fail", "info")
+_REQUEST_TYPES = {
+    "scenario": "str",
+    "kind": "str",
+    "outcome": "str",
+    "killed": "bool",
+    "load": "bool",
+    "start_ns": "int64",
+    "end_ns": "int64",
+}
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "max": 1.0}
 
 
@@ -138,10 +147,10 @@ def _requests(tallies: list[Tally], judged: Mapping[str, Checked]) -> None:
         for rows in (checked.conversation.appends, checked.conversation.recalls, checked.conversation.deletes)
         for _, row in rows
     ]
-    frame = pd.DataFrame(rows, columns=["scenario", "kind", "outcome", "killed", "load", "start_ns", "end_ns"])
+    frame = pd.DataFrame(rows, columns=[*_REQUEST_TYPES]).astype(_REQUEST_TYPES)
     outcomes = frame.groupby(["scenario", "kind", "outcome"]).size().to_dict()
-    killed = frame[frame["killed"].astype(bool)].groupby("scenario").size().to_dict()
-    timed = frame[frame["load"].astype(bool) & (frame["outcome"] == "ok")]
+    killed = frame[frame["killed"]].groupby("scenario").size().to_dict()
+    timed = frame[frame["load"] & (frame["outcome"] == "ok")]
     timed = timed.assign(latency_ms=(timed["end_ns"] - timed["start_ns"]) / 1e6)
     latency = timed.groupby(["scenario", "kind"])["latency_ms"].quantile(np.array([*QUANTILES.values()])).to_dict()
     number = timed.groupby(["scenario", "kind"]).size().to_dict()

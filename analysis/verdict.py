@@ -10,6 +10,7 @@ Every reason is a sentence for people: what was expected, what was seen, what to
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -238,7 +239,8 @@ def _example(record: Record, judged: dict[str, Checked], scenario: str, anomaly:
     for checked in judged.values():
         for finding in checked.findings:
             if checked.conversation.scenario == scenario and finding.anomaly == anomaly:
-                return f"{_tell(checked, finding)} See: goldfish show {record.directory} {checked.conversation.name}"
+                where = shlex.join([str(record.directory), checked.conversation.name])
+                return f"{_tell(checked, finding)} See: goldfish show {where}"
     return ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from analysis.check import Checked, level
-from analysis.listed import Listed, Sent
+from analysis.listed import Listed, Sent, named
 from analysis.report.model import Mark, Owed, Row, Shown, WorstConversation
 from goldfish.oplog import Odd, listing
 from goldfish.rule import NEVER, Message, reordered
@@ -91,7 +91,8 @@ def _rows(checked: Checked, entry: Listed, start_ns: int) -> list[Row]:
     rows: list[Row] = []
     seen: set[Message] = set()
     for element in listing(entry.row):
-        message = _own(checked, element)
+        copied = named(element, checked.sent)
+        message = copied.message if copied else None
         if message is not None and message not in seen:
             while waiting and waiting[0].sent_ns < message.sent_ns:
                 rows.append(_absent(checked, waiting.pop(0), lost, start_ns))
@@ -136,15 +137,6 @@ def _present(
         return Row(mark="phantom", owed=owed, shown=Shown(kind="same", detail="its append was refused"))
     mark: Mark = "reordered" if inversion and message in inversion else "ok"
     return Row(mark=mark, owed=owed, shown=Shown(kind="same"))
-
-
-def _own(checked: Checked, element: tuple[str, int] | Odd) -> Message | None:
-    if isinstance(element, Odd):
-        if element.why != "corrupted" or element.device is None or element.seq is None:
-            return None
-        element = element.device, element.seq
-    sent = checked.sent.get(element)
-    return sent.message if sent else None
 
 
 def _owed(sent: Sent, start_ns: int) -> Owed:

@@ -77,9 +77,9 @@ def render(results: Mapping[str, Any]) -> RenderableType:
         table.add_column(heading, justify="right", no_wrap=heading != "other")
     for scenario in results["scenarios"]:
         table.add_row(*_cells(scenario)[: len(table.columns)])
-    for skipped in results["skipped"]:
-        table.add_row(Text(plain(skipped["scenario"])), Text(f"skipped: {plain(skipped['reason'])}", style="dim"))
     parts: list[RenderableType] = [Text(headline(results), style=_STYLES[results["verdict"]]), Text(), table]
+    for skipped in results["skipped"]:
+        parts.append(Text(f"skipped {plain(skipped['scenario'], 100)}: {plain(skipped['reason'])}", style="dim"))
     reasons = results["reasons"]
     if reasons:
         parts.append(Text())

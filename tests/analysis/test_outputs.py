@@ -1,0 +1,197 @@
+"""What an analysis leaves behind, and that hostile contents stay contents."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from analysis.analyze import analyze
+from analysis.publish import RESULTS
+from analysis.summary import summary
+from goldfish.contract import Budget
+from goldfish.errors import RecordError
+from goldfish.run import Skipped
+from goldfish.table import headline, plain, render, share, span
+
+from .runs import Process, many, sound, write
+
+BUDGET = Budget(min_conversations=10)
+HOSTILE = [
+    "<script>alert(1)</script>",
+    "[bold red]x[/] [link=http://evil]y[/link]",
+    "**bold** | cell | `code` [text](http://evil) ![i](x)",
+    "line\nbreak\r\n# heading\n| a | b |",
+    "escape \x1b[31mred\x1b[0m \x9b31m",
+    "right to left \u202eevil\u202c",
+    "x" * 10_000,
+]
+
+
+def results_of(directory: Path) -> dict[str, object]:
+    content: dict[str, object] = json.loads((directory / RESULTS).read_text(encoding="utf-8"))
+    return content
+
+
+def printed(directory: Path, width: int = 100) -> str:
+    console = Console(file=io.StringIO(), width=width, force_terminal=False, color_system=None)
+    console.print(render(results_of(directory)))
+    return console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_results_have_the_published_keys(tmp_path: Path) -> None:
+    analyze(write(tmp_path, many(10), budget=BUDGET))
+    results = results_of(tmp_path)
+    assert list(results) == [
+        "schema",
+        "run",
+        "verdict",
+        "exit_code",
+        "reasons",
+        "contract",
+        "budget",
+        "effective_contract",
+        "power",
+        "faults",
+        "skipped",
+        "scenarios",
+    ]
+    (scenario,) = results["scenarios"]  # type: ignore[misc]
+    assert scenario["name"] == "rapid-switch"  # type: ignore[has-type]
+    assert scenario["recalls"] == {
+        "checked": 40,
+        "lossy": 0,
+        "rate": 0.0,
+        "low": 0.0,
+        "high": pytest.approx(1 - 0.025 ** (1 / 10)),
+        "deff": None,
+        "clusters": 10,
+    }
+    assert scenario["messages"] == {
+        "sent": 30,
+        "rejected": 0,
+        "indeterminate": 0,
+        "unchecked": 0,
+        "checked": 30,
+        "ok": 30,
+        "stale": 0,
+        "flicker": 0,
+        "lost": 0,
+    }
+    assert scenario["requests"] == {
+        "append": {"ok": 30, "fail": 0, "info": 0},
+        "recall": {"ok": 40, "fail": 0, "info": 0},
+    }
+    assert scenario["latency_ms"]["append"] == {"p50": 2.0, "p95": 2.0, "p99": 2.0, "max": 2.0}
+    # 30 appends in the 26 ms from the first start to the last end of the load phase
+    assert scenario["throughput"]["append"] == pytest.approx(30 / 0.026, abs=0.001)
+    assert scenario["anomalies"] == {}
+
+
+def test_nothing_but_the_outputs_is_left_in_the_run_directory(tmp_path: Path) -> None:
+    analyze(write(tmp_path, many(1)))
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "run.json",
+        "transcript",
+        "results.json",
+        "findings.parquet",
+        "summary.md",
+        "report.html",
+    }
+
+
+def test_an_analysis_can_be_repeated_and_says_the_same(tmp_path: Path) -> None:
+    first = analyze(write(tmp_path, many(10)))
+    assert analyze(tmp_path) == first
+
+
+def test_outputs_that_cannot_be_written_are_an_error_for_people(tmp_path: Path) -> None:
+    write(tmp_path, many(1))
+    (tmp_path / "findings.parquet").mkdir()
+    with pytest.raises(RecordError, match="cannot write the results"):
+        analyze(tmp_path)
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
+
+
+# words ---------------------------------------------------------------------------------------------------------------
+
+
+def test_the_headline_says_how_far_a_pass_reaches(tmp_path: Path) -> None:
+    analyze(write(tmp_path, many(10), budget=BUDGET))
+    assert headline(results_of(tmp_path)) == (
+        "PASS: no loss in 40 checked recalls of 10 conversations; "
+        "no scenario's loss rate is above 30.8 % (95% interval)."
+    )
+
+
+def test_the_headline_of_a_leak_does_not_speak_of_loss(tmp_path: Path) -> None:
+    process = (
+        many(10).talk("x").append("phone", 0, 1, 0, outcome="fail").recall("phone", 2, 3, ("phone", 0), final=True)
+    )
+    analyze(write(tmp_path, process, budget=BUDGET))
+    assert headline(results_of(tmp_path)).startswith("FAIL: rejected-yet-shown, and no loss in ")
+
+
+def test_the_table_shows_every_scenario_and_every_reason(tmp_path: Path) -> None:
+    process = many(10)
+    sound(process, 99, scenario="two-devices")
+    skipped = [Skipped(scenario="reconnect", reason="the contract offers no recall by user")]
+    analyze(write(tmp_path, process, budget=BUDGET, skipped=skipped))
+    shown = printed(tmp_path)
+    for words in ("rapid-switch", "two-devices", "reconnect", "the contract offers", "few-conversations", "9 more"):
+        assert words in shown
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "–"), (0.0, "0 %"), (1.0, "100 %"), (0.1234, "12.3 %"), (0.00069, "0.0690 %"), (0.0000021, "0.00021 %")],
+)
+def test_shares_keep_the_digits_that_matter(value: float | None, text: str) -> None:
+    assert share(value) == text
+
+
+def test_both_ends_of_an_interval_have_the_same_digits() -> None:
+    assert span(0.00036, 0.0118) == "0.04–1.18 %"
+    assert span(0.0, 0.308) == "0–30.8 %"
+
+
+# hostile contents ----------------------------------------------------------------------------------------------------
+
+
+def hostile_run(directory: Path, text: str) -> None:
+    process = Process().talk(text, scenario=text, user=text, session=text)
+    process.append(text, 0, 1, 0, text=text, instance=text).recall(text, 2, 3, instance=text, final=True)
+    analyze(write(directory, process, skipped=[Skipped(scenario=text, reason=text)]))
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_the_table_shows_hostile_names_as_text(tmp_path: Path, text: str) -> None:
+    hostile_run(tmp_path, text)
+    shown = printed(tmp_path, width=4_000)
+    assert "\x1b" not in shown
+    assert "\x9b" not in shown
+    assert "\u202e" not in shown
+    assert plain(text, 100)[:25] in shown
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_the_summary_holds_hostile_names_in_their_cells(tmp_path: Path, text: str) -> None:
+    hostile_run(tmp_path, text)
+    written = (tmp_path / "summary.md").read_text(encoding="utf-8")
+    assert written == summary(results_of(tmp_path))
+    assert "<" not in written
+    assert not any(control in written for control in ("\x1b", "\x9b", "\u202e", "\r"))
+    rows = [line for line in written.splitlines() if line.startswith("| ")]
+    assert len(rows) == 2
+    for row in rows:
+        assert row.replace("\\|", "").count("|") == 10
+    for line in written.splitlines():
+        assert line.startswith(("## ", "|", "- ", "Run ")) or not line
+
+
+def test_a_pass_of_a_hostile_name_is_no_longer_than_a_screen(tmp_path: Path) -> None:
+    hostile_run(tmp_path, "x" * 10_000)
+    assert len((tmp_path / "summary.md").read_text(encoding="utf-8")) < 20_000
