@@ -17,9 +17,9 @@ class Reconnect(MemoryUser):
     scope = "user"
 
     def story(self) -> Iterator[None]:
-        """Five visits of a few turns; each begins on a new connection, in a new session, with a look back."""
+        """Three visits of a few turns; each begins on a new connection, in a new session, with a look back."""
         phone = self.device("phone")
-        for _ in range(5):
+        for _ in range(3):
             visit = self.session()
             phone.recall(visit)
             yield
