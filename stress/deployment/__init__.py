@@ -9,6 +9,8 @@ Docker and without root. Three roles share it::
       │
     parts
 
+Use it as a context manager::
+
     with Deployment.start(Plan(store="journal", instances=3)) as deployment:
         print(deployment.url)
 """

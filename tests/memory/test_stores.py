@@ -12,7 +12,7 @@ import pytest
 
 from stress.deployment import Deployment
 
-from .client import Memory, fresh, instance, said
+from .client import Memory, fresh, instance, said, until
 
 Pair = tuple[Memory, Memory, Callable[[], list[dict[str, Any]]]]
 
@@ -132,3 +132,21 @@ def test_a_dump_tells_whose_each_message_is(two_instances: Pair) -> None:
             "seq": 1,
         }
     ]
+
+
+def test_connections_that_the_database_ends_cost_no_acknowledged_message(journal: Deployment) -> None:
+    memory = Memory(journal.url)
+    user = fresh()
+    acknowledged = []
+    for number in range(80):
+        if number % 8 == 4:
+            journal._psql("-c", "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()")
+        answer = memory.append(user, "s", said("x", f"{number}"))
+        assert answer.status in (201, 503)
+        if answer.status == 201:
+            acknowledged.append(f"{number}")
+    until(lambda: memory.session(user, "s").status == 200)
+    recalled = memory.session(user, "s").ids
+    assert set(acknowledged) <= set(recalled)
+    assert recalled == sorted(recalled, key=int)
+    assert len(acknowledged) > 30

@@ -14,7 +14,9 @@ CONNECTIONS_MAX = 10
 """Per instance; the deployment gives PostgreSQL room for that."""
 _ACQUIRE_S = 2.0
 _COMMAND_S = 5.0
-_TROUBLE = (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, TimeoutError)
+# InternalClientError is asyncpg's word for a connection that the server ended while it was idle, used before the end
+# was noticed.
+_TROUBLE = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, OSError, TimeoutError)
 
 log = logging.getLogger("goldfish.memory")
 
