@@ -8,6 +8,7 @@ from typing import NamedTuple
 from analysis.record import Conversation
 from goldfish.oplog import Append, Odd, Recall, Said, listing
 from goldfish.rule import UNCHECKED, Judgement, Message
+from goldfish.token import read
 
 
 class Sent(NamedTuple):
@@ -29,6 +30,11 @@ class Listed:
     shown: list[Message]
     """First copies of them."""
     judgement: Judgement = UNCHECKED
+
+
+def spoken(text: str) -> str:
+    """The text of a message without the token it starts with."""
+    return text.partition("] ")[2] if text.startswith("[") and read(None, text) else text
 
 
 def read_sent(conversation: Conversation) -> dict[tuple[str, int], Sent]:

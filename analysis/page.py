@@ -15,6 +15,7 @@ from analysis.report import model
 from analysis.results import Results, Scenario
 from analysis.worst import worst_conversations
 from goldfish.oplog import Operation
+from goldfish.spec import Spec
 from goldfish.table import headline
 
 
@@ -66,10 +67,18 @@ def _target(target: Mapping[str, object]) -> model.Target:
     return model.Target(
         host=str(target.get("host") or "unknown"),
         store=str(target["store"]) if target.get("store") else None,
-        defects=[str(defect) for defect in defects] if isinstance(defects, list) else [],
+        defects=[_spec(defect) for defect in defects] if isinstance(defects, list) else [],
         instances=instances if isinstance(instances, int) else len(instances) if isinstance(instances, list) else None,
         balance=str(target["balance"]) if target.get("balance") else None,
     )
+
+
+def _spec(defect: object) -> str:
+    """A defect as it is named on the command line."""
+    try:
+        return str(msgspec.convert(defect, Spec))
+    except msgspec.ValidationError:
+        return str(defect)
 
 
 def _unverifiable(judged: Mapping[str, Checked], scenarios: Sequence[Scenario]) -> list[model.Unverifiable]:

@@ -14,10 +14,11 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis.check import Checked, Finding, check
+from analysis.listed import spoken
 from analysis.load import load
 from analysis.replay import curl_script
 from goldfish.errors import UsageError
-from goldfish.oplog import Append, Odd, Operation, Recall, listing
+from goldfish.oplog import Append, Odd, Operation, Recall, encode_runs, listing
 from goldfish.table import count, plain
 
 TEXT_CHARS_MAX = 60
@@ -93,7 +94,7 @@ def _what(row: Operation, findings: list[Finding]) -> Text:
         for at, said in enumerate(row.messages):
             text.append("\n" if at else "")
             text.append(f"says {said.seq} ", "bold")
-            text.append(f"{plain(said.role, 20)}: {plain(said.text, TEXT_CHARS_MAX)}")
+            text.append(f"{plain(said.role, 20)}: {plain(spoken(said.text), TEXT_CHARS_MAX)}")
     elif isinstance(row, Recall):
         limit = "" if row.limit is None else f" the last {row.limit}"
         text.append(f"{'final recall' if row.phase == 'final' else 'recalls'}{limit}: ", "bold")
@@ -103,8 +104,8 @@ def _what(row: Operation, findings: list[Finding]) -> Text:
     if row.outcome != "ok":
         why = ", ".join(str(part) for part in (row.reason, row.status) if part is not None)
         text.append(f"  {'failed' if row.outcome == 'fail' else 'indeterminate'} ({why})", _OUTCOMES[row.outcome])
-    for finding in findings:
-        text.append(f"\n✗ {_finding(finding)}", "red")
+    for told in _findings(findings):
+        text.append(f"\n✗ {told}", "red")
     return text
 
 
@@ -120,7 +121,7 @@ def _list(recall: Recall) -> str:
             parts.append(_run(*run))
         run = None if isinstance(element, Odd) else (element[0], element[1], element[1])
         if isinstance(element, Odd):
-            parts.append(f"[{element.why}: {plain(element.text, 30)}]")
+            parts.append(f"[{element.why}: {plain(spoken(element.text), 30)}]")
     if run is not None:
         parts.append(_run(*run))
     return f"{', '.join(parts)}  ({recall.length})" if parts else "nothing"
@@ -130,14 +131,23 @@ def _run(device: str, first: int, last: int) -> str:
     return f"{plain(device, 40)} {first}" if first == last else f"{plain(device, 40)} {first}–{last}"
 
 
-def _finding(finding: Finding) -> str:
-    message = f" {plain(finding.device, 40)} {finding.seq}" if finding.device is not None else ""
-    if finding.anomaly == "missing" and finding.device is None:
-        message = " something, though no single message can be named"
-    more = [part for part in (finding.position, finding.detail, finding.guarantee) if part]
-    if finding.owner is not None:
-        more.append(f"of user {plain(finding.owner.user, 80)}, session {plain(finding.owner.session, 80)}")
-    return f"{finding.anomaly}{message}{' (' + ', '.join(more) + ')' if more else ''}"
+def _findings(findings: list[Finding]) -> list[str]:
+    """The findings of one recall, those alike on one line: "missing phone 3–5, laptop 2 (gap)"."""
+    alike: dict[tuple[str, str], list[tuple[str, int]]] = {}
+    for finding in findings:
+        more = [part for part in (finding.position, finding.detail, finding.guarantee) if part]
+        if finding.anomaly == "missing" and finding.device is None:
+            more = ["no single message can be named"]
+        if finding.owner is not None:
+            more.append(f"of user {plain(finding.owner.user, 80)}, session {plain(finding.owner.session, 80)}")
+        named = alike.setdefault((finding.anomaly, f" ({', '.join(more)})" if more else ""), [])
+        if finding.device is not None and finding.seq is not None:
+            named.append((finding.device, finding.seq))
+    lines = []
+    for (anomaly, more_text), named in alike.items():
+        runs = ", ".join(_run(*run) for run in encode_runs(sorted(named)))
+        lines.append(f"{anomaly}{' ' + runs if runs else ''}{more_text}")
+    return lines
 
 
 def _conclusion(checked: Checked) -> list[Text]:

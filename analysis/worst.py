@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from analysis.check import Checked, level
-from analysis.listed import Listed, Sent, named
+from analysis.listed import Listed, Sent, named, spoken
 from analysis.report.model import Mark, Owed, Row, Shown, WorstConversation
 from goldfish.oplog import Odd, listing
 from goldfish.rule import NEVER, Message, reordered
@@ -118,17 +118,17 @@ def _present(
     """One listed element."""
     owed = _owed(checked.sent_of(message), start_ns) if message else None
     if isinstance(element, Odd) and element.why == "corrupted":
-        changed = Shown(kind="corrupted", text=element.text, detail=element.kind or "")
+        changed = Shown(kind="corrupted", text=spoken(element.text), detail=element.kind or "")
         return Row(mark="corrupted", owed=owed, shown=changed)
     if isinstance(element, Odd) and element.owner is not None and element.why == "foreign":
         owner = element.owner
         whose = f"another {level(entry.row, owner)}: user {owner.user}, session {owner.session}"
         if owner.tenant is not None:
             whose += f", tenant {owner.tenant}"
-        return Row(mark="foreign", shown=Shown(kind="foreign", text=element.text, detail=whose))
+        return Row(mark="foreign", shown=Shown(kind="foreign", text=spoken(element.text), detail=whose))
     if isinstance(element, Odd):
         detail = "of another run" if element.why == "other-run" else "without a token"
-        return Row(mark="phantom", shown=Shown(kind="unmarked", text=element.text, detail=detail))
+        return Row(mark="phantom", shown=Shown(kind="unmarked", text=spoken(element.text), detail=detail))
     if message is None:
         return Row(mark="phantom", shown=Shown(kind="unmarked", text="", detail="its sending is not recorded"))
     if again:
@@ -145,7 +145,7 @@ def _owed(sent: Sent, start_ns: int) -> Owed:
         device=sent.message.device,
         seq=sent.message.seq,
         role=sent.said.role,
-        text=sent.said.text,
+        text=spoken(sent.said.text),
         written_by=sent.append.instance,
         acknowledged_s=(acked_ns - start_ns) / 1e9 if acked_ns < NEVER else None,
     )

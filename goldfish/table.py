@@ -54,7 +54,7 @@ def headline(results: Mapping[str, Any]) -> str:
     if verdict == "fail":
         codes = dict.fromkeys(reason["code"] for reason in results["reasons"])
         if lossy:
-            return f"FAIL: {lossy:,} of {seen} lack what they owed."
+            return f"FAIL: {lossy:,} of {seen} lack what they owe."
         first = next(iter(codes), "see the reasons")
         return f"FAIL: {first}, and no loss in {seen}."
     found = f"{lossy:,} lossy of {seen}" if lossy else f"no loss in {seen}"

@@ -150,14 +150,14 @@ def test_the_report_is_filled_and_shown(tmp_path: Path) -> None:
         target={
             "host": "http://h",
             "store": "user-profile",
-            "defects": ["lost-update"],
+            "defects": ["instance-cache", {"name": "lost-update", "part": "m2", "values": {"gap_ms": 5}}],
             "instances": 3,
             "balance": "random",
         },
         command=["goldfish", "run", "two words"],
     )
     assert (filled.verdict, filled.exit_code, filled.duration_s) == ("fail", 3, 2.0)
-    assert filled.target.defects == ["lost-update"]
+    assert filled.target.defects == ["instance-cache", "lost-update@m2:gap_ms=5"]
     assert filled.command == "goldfish run 'two words'"
     assert [(entry.count, entry.what) for entry in filled.unverifiable] == [
         (1, "messages"),

@@ -58,6 +58,24 @@ def test_a_timeline_tells_operations_findings_and_request_ids(tmp_path: Path) ->
         assert words in text, words
 
 
+def test_findings_alike_share_a_line(tmp_path: Path) -> None:
+    process = Process().append("phone", 0, 1, 0, 1).append("laptop", 2, 3, 0).append("phone", 4, 5, 2)
+    text = shown(write(tmp_path, process.recall("phone", 6, 7)), "0.0.s0")
+    assert "✗ missing phone 0–2 (blank, read-your-writes)" in text
+    assert "✗ missing laptop 0 (blank)" in text
+
+
+def test_a_loss_without_a_name_is_told(tmp_path: Path) -> None:
+    process = Process().append("phone", 0, 4, 0, 1).append("laptop", 2, 6, 0, 1)
+    process.append("laptop", 8, 30, 2, 3, outcome="info").recall("phone", 12, 14, ("phone", 0), ("phone", 1), limit=4)
+    assert "✗ missing (no single message can be named)" in shown(write(tmp_path, process), "0.0.s0")
+
+
+def test_texts_are_told_without_their_token(tmp_path: Path) -> None:
+    process = Process().append("phone", 0, 1, 0, text=mark(str(TOKEN), "my order"))
+    assert "says 0 user: my order" in shown(write(tmp_path, process), "0.0.s0")
+
+
 def test_a_doubtful_conversation_says_why_it_was_not_judged(tmp_path: Path) -> None:
     text = shown(write(tmp_path, Process().talk("x").append("phone", 0, 1, 3).recall("phone", 2, 3)), "x")
     assert "losses were not judged" in text
