@@ -64,7 +64,7 @@ def keep_up(plan: Plan) -> int:
         if plan.defects:
             console.print(Text(f"defects    {' '.join(map(str, plan.defects))}"))
         console.print(Text(f"folder     {deployment.folder}"))
-        console.print(Text(f"\ntry        {_curl(deployment.url)}\nend        Ctrl-C"))
+        console.print(Text(f"\ntry        {_curl(deployment.url)}\nend        Ctrl-C"), soft_wrap=True)
         while not ended.wait(0.5):
             dead = [part["name"] for part in _parts(deployment) if not part["alive"]]
             if dead and not ended.is_set():

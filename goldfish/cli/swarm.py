@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
 import signal
 import subprocess
@@ -79,14 +80,16 @@ def run_embedded(load: Load, plan: Plan) -> Finished:
     _check(load)
     from goldfish.cli.deployment import deployed
 
+    load = _seeded(load)
     with deployed(plan) as deployment:
-        return _run(load, deployment.url, deployment.folder, deployment.adopt)
+        return _run(load, deployment.url, deployment.folder, deployment.adopt, _again(load, _plan_options(plan)))
 
 
 def run_external(load: Load, host: str) -> Finished:
     """Run against a memory that is there already."""
     _check(load)
-    return _run(load, host, None, lambda _: None)
+    load = _seeded(load)
+    return _run(load, host, None, lambda _: None, _again(load, ["--host", host]))
 
 
 def _check(load: Load) -> None:
@@ -102,7 +105,31 @@ def _check(load: Load) -> None:
         raise UsageError(f"cannot make the folder '{load.out}': {error.strerror}; choose another --out") from error
 
 
-def _run(load: Load, host: str, deployment: Path | None, adopt: Callable[[int], None]) -> Finished:
+def _seeded(load: Load) -> Load:
+    """The load with a seed, so that the record can say how to run it again."""
+    return load if load.seed else msgspec.structs.replace(load, seed=secrets.randbelow(1_000_000) + 1)
+
+
+def _again(load: Load, where: list[str]) -> list[str]:
+    """The command that does the same once more."""
+    options: dict[str, Any] = {
+        "--contract": load.contract,
+        "--connection": load.connection if load.connection != "kept" else None,
+        "-u": load.users,
+        "-t": load.time_s,
+        "--turns": load.turns,
+        "--seed": load.seed,
+    }
+    given = [text for name, value in options.items() if value is not None for text in (name, str(value))]
+    return ["goldfish", "run", *load.scenarios, *where, *given]
+
+
+def _plan_options(plan: Plan) -> list[str]:
+    defects = [text for defect in plan.defects for text in ("--defect", str(defect))]
+    return ["--store", plan.store, "--instances", str(plan.instances), "--balance", plan.balance, *defects]
+
+
+def _run(load: Load, host: str, deployment: Path | None, adopt: Callable[[int], None], again: list[str]) -> Finished:
     reading, writing = os.pipe()
     with tempfile.TemporaryFile() as log:
         child = subprocess.Popen(
@@ -111,7 +138,7 @@ def _run(load: Load, host: str, deployment: Path | None, adopt: Callable[[int], 
             stdout=log,
             stderr=subprocess.STDOUT,
             pass_fds=[writing],
-            env=os.environ | {"GOLDFISH_PROGRESS_FD": str(writing)},
+            env=os.environ | {"GOLDFISH_PROGRESS_FD": str(writing), "GOLDFISH_COMMAND": json.dumps(again)},
             process_group=0,  # Ctrl-C reaches us alone, and we pass it on exactly once
         )
         os.close(writing)

@@ -53,6 +53,7 @@ class Closing:
     def stop(self) -> None:
         """End the closers; what they had open is recorded as killed."""
         gevent.killall(self._closers)
+        self._empty.set()
 
     def _work(self) -> None:
         while True:

@@ -7,7 +7,10 @@ the runner until every conversation is closed. Locust swallows exceptions of lis
 
 from __future__ import annotations
 
+import json
 import logging
+import os
+import signal
 import sys
 from pathlib import Path
 from typing import Any
@@ -57,12 +60,16 @@ class Stage:
 
     def __init__(self, environment: Any) -> None:
         self.environment = environment
+        lifecycle.on_orphaned(self._orphaned)
         self.codes: list[int] = []
         self._classes = list(environment.user_classes)
         self._run: lifecycle.Run | None = None
         self._judged = True
         self._why = "stopped"
-        self._interrupted = False
+        self._ending = False
+        self._ctrl_c = 0
+        # Ctrl-C would otherwise be raised in whichever greenlet runs, and once more in each that waits for that one.
+        gevent.signal_handler(signal.SIGINT, self._on_ctrl_c)
         listen = environment.events
         listen.test_start.add_listener(self.on_test_start)
         listen.spawning_complete.add_listener(self.on_spawning_complete)
@@ -103,28 +110,36 @@ class Stage:
         if run is None or self._judged:
             return
         self._judged = True
-        self.codes.append(4 if run.record.ended == "aborted" else self._judge(run))
+        self.codes.append(self._judge(run))
 
     def on_quitting(self, **_: Any) -> None:
         """End the load if it still goes on (Ctrl-C, SIGTERM), and set the exit code."""
         if self._run and not self._judged:
-            if self._interrupted:
-                self._abort(self._run)
-            self._interrupted = True
+            if self._ending:  # the second SIGTERM
+                self._abort()
+            self._ending = True
             self._why = "interrupted"
-            try:
-                self.environment.runner.stop()
-            except KeyboardInterrupt:
-                self._abort(self._run)
+            self.environment.runner.stop()
         headless = bool(getattr(self.environment.parsed_options, "headless", False))
         codes = self.codes or ([4] if headless else [0])
         self.environment.process_exit_code = next(code for code in EXIT_PRECEDENCE if code in codes)
 
-    def _abort(self, run: lifecycle.Run) -> None:
+    def _on_ctrl_c(self) -> None:
+        """The first ends the load and judges, the second closes the log at once."""
+        self._ctrl_c += 1
+        if self._ctrl_c == 1:
+            hub = gevent.get_hub()
+            hub.loop.run_callback(hub.parent.throw, KeyboardInterrupt)
+        else:
+            self._abort()
+
+    def _abort(self) -> None:
+        if self._run is None or self._judged:
+            return
         log.warning("interrupted twice: the log is closed, nothing is judged")
-        run.abort()
         self._judged = True
         self.codes.append(4)
+        self._run.abort()
 
     def _begin(self) -> lifecycle.Run:
         options, environment = self.environment.parsed_options, self.environment
@@ -172,6 +187,11 @@ class Stage:
                 f"cannot write the run directory under '{options.goldfish_out}': {error.strerror}; choose another --out"
             ) from error
 
+    def _orphaned(self) -> None:
+        """Whoever started us is gone: end the load, tidy up, and leave a judged record."""
+        self._why = "orphaned"
+        self._leave()
+
     def _turns_done(self) -> None:
         self._why = "turns done"
         self._leave()
@@ -216,5 +236,6 @@ def _deployment(folder: str) -> dict[str, Any]:
 
 
 def _command() -> list[str]:
-    """How the run was started; a URL's credentials never get here, they are refused."""
-    return ["locust", *sys.argv[1:]]
+    """How to do the same again; a URL's credentials never get here, they are refused."""
+    started_by = os.environ.get("GOLDFISH_COMMAND")
+    return list(json.loads(started_by)) if started_by else ["locust", *sys.argv[1:]]

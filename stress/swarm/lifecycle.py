@@ -127,7 +127,7 @@ class Run:
         self.closing = Closing(self, settings.contract.settle_s)
         self._ticker = gevent.spawn(self._tick)
         _current = self
-        self._tell("run", directory=str(self.directory))
+        tell("run", directory=str(self.directory))
 
     # What users do -----------------------------------------------------------------------------------------------
 
@@ -251,7 +251,7 @@ class Run:
 
     def _progress(self) -> None:
         checks = self.recorder.checks.values()
-        self._tell(
+        tell(
             "progress",
             state=self.state,
             turns=self.turns,
@@ -262,9 +262,13 @@ class Run:
             closing=len(self.closing) + len(self._open),
         )
 
-    def _tell(self, event: str, **values: Any) -> None:
-        """One line for the command that started us, if one did."""
-        tell(event, **values)
+
+_orphaned: list[Callable[[], None]] = []
+
+
+def on_orphaned(act: Callable[[], None]) -> None:
+    """Call ``act`` once when the command that started us has gone."""
+    _orphaned.append(act)
 
 
 def tell(event: str, **values: Any) -> None:
@@ -275,6 +279,8 @@ def tell(event: str, **values: Any) -> None:
             os.write(int(descriptor), json.dumps({"event": event, **values}).encode() + b"\n")
         except OSError:
             os.environ.pop("GOLDFISH_PROGRESS_FD", None)
+            while _orphaned:
+                _orphaned.pop()()
 
 
 def new_name() -> tuple[str, str]:
@@ -300,6 +306,3 @@ def _git_commit() -> str | None:
     except (OSError, subprocess.SubprocessError):
         return None
     return found.stdout.strip() or None
-
-
-__all__ = ["Run", "current", "new_name", "tell"]

@@ -273,3 +273,19 @@ def test_a_users_own_folders_do_not_replace_ours(memory: Deployment, tmp_path: P
         cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False,
     )  # fmt: skip
     assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_a_swarm_whose_command_is_killed_ends_its_load_and_judges(memory: Deployment, tmp_path: Path) -> None:
+    contract = small_contract(tmp_path)
+    arguments = ("run", "--host", memory.url, "-u", 6, "-t", 300, "--contract", contract)
+    with started(*arguments, cwd=tmp_path) as process:
+        until(lambda: recording(tmp_path), "rows of the load")
+        (child,) = psutil.Process(process.pid).children()
+        process.kill()
+        process.wait()
+        until(lambda: not alive([child]), "the end of the swarm")
+    directory = only_run(tmp_path)
+    assert json.loads((directory / "run.json").read_text())["ended"] == "orphaned"
+    assert results_of(directory)["verdict"] in ("pass", "inconclusive")
+    users = {row["user"] for row in rows_of(directory) if row["kind"] == "append"}
+    assert not [line for line in memory.dump() if line["user"] in users]
