@@ -1,14 +1,16 @@
 """``python -P -m analysis RUN [--contract FILE] [--json]``: judge a run directory, write the outputs, print the table.
 
 The exit code is the verdict's: 0 pass, 1 pass with too many failed requests, 2 a record or contract that cannot be
-read, 3 fail, 4 inconclusive.
+read, 3 fail, 4 inconclusive or a fault of the analyzer.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import io
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -32,6 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--json", action="store_true", help="print results.json instead of the table")
     options = parser.parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # names in any script, terminals in any encoding
     # A run is a heap of records without cycles; looking for some takes a third of the time.
     gc.disable()
     # Only now: --help and usage errors need no pandas.
@@ -43,11 +48,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except GoldfishError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
-    content = msgspec.to_builtins(results)
+    except Exception:  # noqa: BLE001 - Python would exit with 1, which is a pass here
+        traceback.print_exc()
+        print("error: the analyzer failed; nothing was judged. Report it with the run directory.", file=sys.stderr)
+        return 4
     if options.json:
         sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(results), indent=2) + b"\n")
     else:
-        Console().print(render(content))
+        Console().print(render(msgspec.to_builtins(results)))
     return results.exit_code
 
 

@@ -25,8 +25,10 @@ from analysis.order import Orders
 from analysis.record import Conversation, Doubt
 from goldfish.contract import Contract
 from goldfish.oplog import Owner, Recall
-from goldfish.rule import Delete, Message, capacity, judge, reordered
+from goldfish.rule import NEVER, Delete, Message, capacity, judge, reordered
 from goldfish.rule import Recall as Answered
+
+FirstSeen = dict[tuple[str, Message], int]
 
 REJECTED = "rejected"
 """Detail of a phantom whose append was refused."""
@@ -99,8 +101,9 @@ def check(conversation: Conversation, contract: Contract) -> Checked:
         _judge(conversation, contract, sent, listed)
     findings: list[Finding] = []
     orders = Orders()
-    for at, entry in enumerate(listed):
-        findings += _missing(entry, listed[:at])
+    seen = _first_seen(listed) if any(entry.judgement.missing for entry in listed) else {}
+    for entry in listed:
+        findings += _missing(entry, seen)
         findings += _unsound(entry)
         opposed = orders.contradicts(entry.shown)  # always asked: it takes the list in
         if opposed or (doubt is None and reordered(entry.shown)):
@@ -148,7 +151,7 @@ def _judge(
         entry.judgement = judge(answered, sent_by_then, contract.visibility_ns, deletes)
 
 
-def _missing(entry: Listed, earlier: Sequence[Listed]) -> list[Finding]:
+def _missing(entry: Listed, seen: FirstSeen) -> list[Finding]:
     judgement = entry.judgement
     if judgement.lossy and not judgement.missing:
         return [Finding(entry.line, entry.row, "missing", position="unplaced")]
@@ -157,24 +160,30 @@ def _missing(entry: Listed, earlier: Sequence[Listed]) -> list[Finding]:
             entry.line,
             entry.row,
             "missing",
-            lost.message,
-            lost.position,
-            _guarantee(lost.message, entry, earlier),
-            device=lost.message.device,
-            seq=lost.message.seq,
+            message,
+            position,
+            _guarantee(message, entry.row, seen),
+            device=message.device,
+            seq=message.seq,
         )
-        for lost in judgement.missing
+        for message, position in judgement.missing
     ]
 
 
-def _guarantee(message: Message, entry: Listed, earlier: Sequence[Listed]) -> str | None:
+def _first_seen(listed: Sequence[Listed]) -> FirstSeen:
+    """When each device first saw each message: the earliest end of a recall that shows it."""
+    seen: FirstSeen = {}
+    for entry in listed:  # in the order of their ends
+        for message in entry.shown:
+            seen.setdefault((entry.row.device, message), entry.row.end_ns)
+    return seen
+
+
+def _guarantee(message: Message, row: Recall, seen: FirstSeen) -> str | None:
     """The session guarantee that the reading device certainly lost; the others are not told apart here."""
-    row = entry.row
     if message.device == row.device and message.acked_ns < row.start_ns:
         return "read-your-writes"
-    if any(
-        seen.row.device == row.device and seen.row.end_ns < row.start_ns and message in seen.shown for seen in earlier
-    ):
+    if seen.get((row.device, message), NEVER) < row.start_ns:
         return "monotonic-reads"
     return None
 

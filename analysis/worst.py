@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from analysis.check import Checked, level
@@ -29,11 +30,9 @@ def _gravity(checked: Checked) -> tuple[int, int, int]:
 def _evidence(checked: Checked, start_ns: int) -> WorstConversation:
     """The recall with the most findings stands for its conversation."""
 
-    def weight(entry: Listed) -> tuple[int, int]:
-        own = [finding for finding in checked.findings if finding.line == entry.line]
-        return sum(finding.zero_tolerance for finding in own), len(own)
-
-    entry = max(checked.listed, key=weight)
+    grave = Counter(finding.line for finding in checked.findings if finding.zero_tolerance)
+    found = Counter(finding.line for finding in checked.findings)
+    entry = max(checked.listed, key=lambda listed: (grave[listed.line], found[listed.line]))
     process = checked.conversation.process
     lost = [missing.message for missing in entry.judgement.missing]
     appends = dict.fromkeys(checked.sent_of(message).append.id for message in lost)
@@ -85,8 +84,8 @@ def _rows(checked: Checked, entry: Listed, start_ns: int) -> list[Row]:
         ),
         key=lambda message: (message.sent_ns, message.place),
     )
-    context = [message for message in unshown if message not in lost][-NOT_OWED_MAX:]
-    waiting = [message for message in unshown if message in lost or message in set(context)]
+    kept = lost.union([message for message in unshown if message not in lost][-NOT_OWED_MAX:])
+    waiting = [message for message in unshown if message in kept]
     inversion = reordered(entry.shown)
     rows: list[Row] = []
     seen: set[Message] = set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,24 @@ def test_a_record_that_cannot_be_trusted_exits_with_2_and_writes_nothing(tmp_pat
     assert ":2: " in done.stderr
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "results.json").exists()
+
+
+def test_a_fault_of_the_analyzer_is_not_taken_for_a_pass(tmp_path: Path) -> None:
+    program = (
+        "import sys, analysis.analyze\nfrom analysis.__main__ import main\n"
+        "analysis.analyze.analyze = lambda *_: 1 / 0\nsys.exit(main(sys.argv[1:]))"
+    )
+    words = [sys.executable, "-P", "-c", program, str(write(tmp_path, many(1)))]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 4
+    assert "ZeroDivisionError" in done.stderr
+
+
+def test_a_terminal_that_knows_ascii_only_is_served(tmp_path: Path) -> None:
+    words = [sys.executable, "-P", "-m", "analysis", str(write(tmp_path, many(10), budget=BUDGET))]
+    env = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = subprocess.run(words, capture_output=True, text=True, check=False, env=env)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_analyzer_never_loads_the_load_engine(tmp_path: Path) -> None:
