@@ -27,7 +27,7 @@ def page(record: Record, judged: Mapping[str, Checked], results: Results) -> mod
     return model.Report(
         verdict=results.verdict,
         exit_code=results.exit_code,
-        headline=headline(msgspec.to_builtins(results)),
+        headline=headline(msgspec.to_builtins(results)).partition(": ")[2],  # the page has a badge for the verdict
         run=run.run,
         target=_target(run.target),
         reasons=results.reasons,
@@ -39,6 +39,7 @@ def page(record: Record, judged: Mapping[str, Checked], results: Results) -> mod
         command=shlex.join(run.command),
         confidence=results.budget.confidence,
         scenarios=results.scenarios,
+        meanings=run.meanings,
         skipped=results.skipped,
         loss_over_time=loss_over_time(judged.values(), [scenario.name for scenario in results.scenarios], start_ns),
         instance_matrix=instance_matrix(judged.values()),

@@ -86,7 +86,7 @@ ANOMALIES: dict[str, Anomaly] = {
         Anomaly(
             "phantom",
             "something is listed that nobody stored",
-            "a rejected append is shown, a token of another run, or an element without a token where none is allowed",
+            "a rejected append is shown (only this fails a run), a token of another run, or an element without one",
             "zero-tolerance",
             "none",
             "the service answered 422, and the message turns up all the same",

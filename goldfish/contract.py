@@ -36,6 +36,7 @@ class Contract(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     scope: tuple[Scope, ...] = ("session", "user")
     """What one recall may span: one session, or all sessions of a user."""
     window: Window = Window()
+    """How much of a conversation one recall may span: {messages = N}, the newest N; not set, the whole history."""
     visibility_ms: Duration = 0
     """An append acknowledged at b is in every recall that starts after b + visibility_ms."""
     settle_ms: Duration | None = None
@@ -63,6 +64,7 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     min_conversations: Count = 100
     """Checked conversations per scenario below which a pass is inconclusive."""
     confidence: Annotated[float, msgspec.Meta(gt=0.5, lt=1)] = 0.95
+    """Of every interval and test."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -185,13 +185,15 @@ def position(m: Message, shown: Sequence[Message]) -> Position:
 def reordered(shown: Sequence[Message]) -> tuple[Message, Message] | None:
     """A pair (x, y) listed in this order although y certainly stands before x; None if the list is in order."""
     latest: Message | None = None
-    for at, y in enumerate(shown):
+    last_part: dict[int, Message] = {}
+    for y in shown:
         if latest is not None and y.stored_ns < latest.sent_ns:
             return latest, y
-        if y.stored_ns < NEVER:
-            for x in shown[:at]:
-                if x.batch == y.batch and y.place < x.place:
-                    return x, y
+        earlier = last_part.get(y.batch)
+        if earlier is not None and y.place < earlier.place and y.stored_ns < NEVER:
+            return earlier, y
+        if earlier is None or y.place > earlier.place:
+            last_part[y.batch] = y
         if latest is None or y.sent_ns > latest.sent_ns:
             latest = y
     return None

@@ -44,6 +44,8 @@ class Run(msgspec.Struct, kw_only=True):
     users: int | None = None
     connection: str | None = None
     scenarios: list[str] = msgspec.field(default_factory=list)
+    meanings: dict[str, str] = msgspec.field(default_factory=dict)
+    """Scenario → who the user is, in a sentence."""
     skipped: list[Skipped] = msgspec.field(default_factory=list)
     versions: dict[str, str] = msgspec.field(default_factory=dict)
     command: list[str] = msgspec.field(default_factory=list)

@@ -65,11 +65,12 @@ def keep_up(plan: Plan) -> int:
             console.print(Text(f"defects    {' '.join(map(str, plan.defects))}"))
         console.print(Text(f"folder     {deployment.folder}"))
         console.print(Text(f"\ntry        {_curl(deployment.url)}\nend        Ctrl-C"), soft_wrap=True)
-        while not ended.wait(0.5):
-            dead = [part["name"] for part in _parts(deployment) if not part["alive"]]
-            if dead and not ended.is_set():
-                console.print(Text(f"{', '.join(dead)} ended", "yellow"))
-                ended.wait()
+        told: set[str] = set()
+        while not (ended.wait(0.25) or deployment.wait(0.25)):
+            for part in _parts(deployment):
+                if not part["alive"] and part["name"] not in told and not ended.is_set():
+                    told.add(part["name"])
+                    console.print(Text(f"{part['name']} ended", "yellow"))
     return 0
 
 

@@ -53,16 +53,21 @@ def name_of(class_name: str) -> str:
     return re.sub(r"(?<!^)(?=[A-Z])", "-", class_name).lower()
 
 
+def first_sentence(docstring: str) -> str:
+    """What stands before the first blank line, on one line."""
+    return " ".join(inspect.cleandoc(docstring).partition("\n\n")[0].split())
+
+
 def _declared(path: Path) -> list[ScenarioInfo]:
     infos = []
     for node in ast.parse(path.read_text(encoding="utf-8")).body:
         if isinstance(node, ast.ClassDef) and any(ast.unparse(base) == "MemoryUser" for base in node.bases):
-            what, _, must = inspect.cleandoc(ast.get_docstring(node) or "").partition("\n\n")
+            docstring = ast.get_docstring(node) or ""
             infos.append(
                 ScenarioInfo(
                     name=name_of(node.name),
-                    users_do=" ".join(what.split()),
-                    must_hold=" ".join(must.split()),
+                    users_do=first_sentence(docstring),
+                    must_hold=" ".join(docstring.partition("\n\n")[2].split()),
                     scope=_constant(node, "scope", "session"),
                     class_name=node.name,
                 )

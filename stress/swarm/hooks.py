@@ -173,7 +173,7 @@ class Stage:
                 seed=options.goldfish_seed or int(tag, 36) % 1_000_000,
                 turns_max=options.goldfish_turns,
                 deployment=_deployment(options.goldfish_deployment),
-                scenarios=sorted(cls.scenario() for cls in scenarios),
+                meanings={cls.scenario(): cls.meaning() for cls in sorted(scenarios, key=lambda cls: cls.scenario())},
                 skipped=skipped,
                 users=environment.runner.target_user_count or options.num_users,
                 fire=environment.events.request.fire,

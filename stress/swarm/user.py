@@ -15,7 +15,7 @@ from goldfish.contract import Scope
 from goldfish.token import Person
 from stress.conversation.ledger import Ledger
 from stress.conversation.texts import Script
-from stress.scenarios.registry import name_of
+from stress.scenarios.registry import first_sentence, name_of
 from stress.swarm import hooks, lifecycle
 from stress.swarm.device import Chat, Conversation, Device
 
@@ -59,6 +59,11 @@ class MemoryUser(User):  # type: ignore[misc]
     def scenario(cls) -> str:
         """The scenario's name: the class's, in lower case with dashes."""
         return name_of(cls.__name__)
+
+    @classmethod
+    def meaning(cls) -> str:
+        """Who the user is, in a sentence: the first of the class docstring."""
+        return first_sentence(cls.__doc__ or "")
 
     def story(self) -> Iterator[None]:
         """What the person does; ``yield`` after each turn."""

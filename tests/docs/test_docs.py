@@ -1,0 +1,139 @@
+"""Every command in the documentation runs, and the generated page is the one the registries make.
+
+``make demo`` and ``make test`` are the two commands that CI itself calls; they are not called from inside the tests.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from goldfish.reference import reference
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+SERVERS = {
+    "python docs/examples/tiny_memory.py 8090": "Running on",
+    "goldfish up --port 8080": "memory at",
+}
+"""Commands that keep running, and what they print once they are up; the port in the text is replaced by a free one."""
+CALLED_BY_CI = {"make demo", "make test"}
+EXIT_CODES = {
+    "goldfish run two-devices --store user-profile --defect lost-update -u 10 -t 10": 3,
+    "goldfish run rapid-switch --store user-profile --defect instance-cache@m2:ttl=2 -u 10 -t 10": 3,
+}
+
+
+def commands(page: Path) -> list[str]:
+    blocks = re.findall(r"```sh\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    return [line for block in blocks for line in block.splitlines() if line.strip() and not line.startswith("#")]
+
+
+@contextmanager
+def serving(command: str, folder: Path, environment: dict[str, str]) -> Iterator[str]:
+    """A server of the documentation; yields the port it has in the text and the free one it has here."""
+    documented = command.split()[-1]
+    with subprocess.Popen(
+        [*command.split()[:-1], "0"],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        try:
+            assert process.stdout is not None
+            line = next(line for line in process.stdout if SERVERS[command] in line)
+            found = re.search(r"127\.0\.0\.1:(\d+)", line)
+            port = found[1] if found and found[1] != "0" else bound_port(process.pid)
+            yield f"{documented} {port}"
+        finally:
+            process.terminate()
+            process.stdout.read() if process.stdout else None
+
+
+def bound_port(pid: int) -> str:
+    (connection,) = [c for c in psutil.Process(pid).net_connections("tcp") if c.status == "LISTEN"]
+    return str(connection.laddr.port)
+
+
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_of_a_page_runs(page: Path, tmp_path: Path) -> None:
+    for name in ("docs", "locustfiles"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    toml = re.search(r"```toml\n# goldfish.toml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    if toml:
+        (tmp_path / "goldfish.toml").write_text(toml[1])
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = os.environ | {"PATH": path, "PYTHONUNBUFFERED": "1"}
+    servers = []
+    ports: dict[str, str] = {}
+    try:
+        for command in commands(page):
+            if command in CALLED_BY_CI:
+                assert command in (ROOT / ".ci/run").read_text()
+                continue
+            if command in SERVERS:
+                server = serving(command, tmp_path, environment)
+                documented, port = server.__enter__().split()
+                servers.append(server)
+                ports[documented] = port
+                continue
+            actual = command
+            for documented, port in ports.items():
+                actual = actual.replace(f":{documented}", f":{port}")
+            actual = fill_in(actual, tmp_path)
+            ended = subprocess.run(
+                ["sh", "-c", actual],
+                cwd=tmp_path,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=200,
+                check=False,
+            )
+            # A run this short may find too little checked to pass; that is not what the page is about.
+            judges = any(word in actual for word in (" run ", " analyze ", "locust"))
+            expected = {EXIT_CODES[command]} if command in EXIT_CODES else {0, 4} if judges else {0}
+            assert ended.returncode in expected, f"{actual}\n{ended.stdout}\n{ended.stderr}"
+    finally:
+        for server in servers:
+            server.__exit__(None, None, None)
+
+
+def fill_in(command: str, folder: Path) -> str:
+    """Replace RUN and CONVERSATION by those of the latest run."""
+    if "RUN" not in command:
+        return command
+    run = max((folder / "runs").iterdir())
+    log = (run / "transcript" / "w0.jsonl").read_text()
+    conversation = re.search(r'"conversation":"([^"]+)"', log)
+    assert conversation
+    return command.replace("runs/RUN", f"runs/{run.name}").replace("CONVERSATION", conversation[1])
+
+
+def test_the_reference_is_made_from_the_registries() -> None:
+    assert (ROOT / "docs" / "reference.md").read_text(encoding="utf-8") == reference()
+
+
+def test_the_example_on_the_page_is_the_example_in_the_file() -> None:
+    page = (ROOT / "docs" / "writing-a-scenario.md").read_text(encoding="utf-8")
+    example = (ROOT / "docs" / "examples" / "short_visit.py").read_text(encoding="utf-8")
+    shown = re.search(r"```python\n(.*?)```", page, re.DOTALL)
+    assert shown
+    assert example.endswith(shown[1])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
