@@ -78,7 +78,7 @@ def alive(processes: list[psutil.Process]) -> list[str]:
     for process in processes:
         try:
             if process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
-                found.append(f"{process.pid} {' '.join(process.cmdline())[:80]}")
+                found.append(f"{process.pid} {' '.join(process.cmdline())[:400]}")
         except psutil.NoSuchProcess:
             continue
     return found
