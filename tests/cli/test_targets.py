@@ -72,7 +72,7 @@ def test_a_server_that_never_answers_is_given_up_within_seconds(tmp_path: Path) 
 
 
 def test_a_server_that_resets_sees_each_request_exactly_once(tmp_path: Path) -> None:
-    """It plays along until the load begins, then resets every second connection in mid-request."""
+    """It plays along until the load begins, then resets every third request: appends and recalls alike."""
     seen: Counter[str] = Counter()
     stored: dict[str, list[dict[str, str]]] = {}
 
@@ -82,7 +82,7 @@ def test_a_server_that_resets_sees_each_request_exactly_once(tmp_path: Path) -> 
         number = next(line.partition(": ")[2] for line in lines if line.startswith("X-Request-Id"))
         seen[number] += 1
         method, path, _ = lines[0].split(" ")
-        if number != "preflight" and len(seen) % 2:
+        if number != "preflight" and int(number.partition("-")[2]) % 3 == 0:
             return reset(connection, request)
         session = path.split("/")[5]
         if method == "POST":
