@@ -27,12 +27,19 @@ if TYPE_CHECKING:
 ConnectionPolicy = Literal["kept", "session", "request"]
 
 
-class ContextLossError(Exception):
-    """What Locust's failures show for a recall that lacks, mixes up or leaks something."""
+class ShownError(Exception):
+    """What Locust's failures tab shows: it prints the representation, and the words should stand alone there."""
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
-class RequestFailedError(Exception):
-    """What Locust's failures show for a request that got no good answer."""
+class ContextLossError(ShownError):
+    """A recall that lacks, mixes up or leaks something."""
+
+
+class RequestFailedError(ShownError):
+    """A request that got no good answer."""
 
 
 class Conversation:
