@@ -12,12 +12,13 @@ import io
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
-from rich.console import Console
 
 from goldfish.errors import GoldfishError
+from goldfish.terminal import console
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from goldfish.table import render
 
     try:
-        results = analyze(options.run, options.contract, Console(stderr=True))
+        results = analyze(options.run, options.contract, console(stderr=True))
     except GoldfishError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
@@ -53,9 +54,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("error: the analyzer failed; nothing was judged. Report it with the run directory.", file=sys.stderr)
         return 4
     if options.json:
-        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(results), indent=2) + b"\n")
+        with suppress(BrokenPipeError):
+            sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(results), indent=2) + b"\n")
+            sys.stdout.buffer.flush()
     else:
-        Console().print(render(msgspec.to_builtins(results)))
+        console().print(render(msgspec.to_builtins(results)))
     return results.exit_code
 
 

@@ -104,7 +104,7 @@ def check(conversation: Conversation, contract: Contract) -> Checked:
     seen = _first_seen(listed) if any(entry.judgement.missing for entry in listed) else {}
     for entry in listed:
         findings += _missing(entry, seen)
-        findings += _unsound(entry)
+        findings += _unsound(entry, contract)
         opposed = orders.contradicts(entry.shown)  # always asked: it takes the list in
         if opposed or (doubt is None and reordered(entry.shown)):
             findings.append(Finding(entry.line, entry.row, "reordered"))
@@ -188,7 +188,7 @@ def _guarantee(message: Message, row: Recall, seen: FirstSeen) -> str | None:
     return None
 
 
-def _unsound(entry: Listed) -> list[Finding]:
+def _unsound(entry: Listed, contract: Contract) -> list[Finding]:
     """Second copies, altered contents, messages of others, and messages that nobody stored."""
     findings: list[Finding] = []
     line, row = entry.line, entry.row
@@ -200,6 +200,8 @@ def _unsound(entry: Listed) -> list[Finding]:
             if copies[message] > 1
         ]
     for odd in sorted(row.odd, key=lambda element: element.at):
+        if odd.why == "unmarked" and contract.unmarked == "allow":
+            continue
         finding = Finding(line, row, "phantom", detail=odd.why)
         if odd.why == "corrupted":
             named = next((m for m in entry.shown if m.device == odd.device and m.seq == odd.seq), None)

@@ -4,6 +4,13 @@ Recalls are counted, but users are what was sampled: the *cluster* is the user. 
 clustering widens the variance; the effective number of recalls is the number divided by it, and Wilson's interval is
 taken on that. (Kish, Survey Sampling, 1965, ch. 5; Korn and Graubard, Survey Methodology 24, 1998, for the effective
 sample size; Wilson, JASA 22, 1927.) Closed forms only: ``scipy.special``, not ``scipy.stats``, whose import is slow.
+
+With few affected users the estimated design effect is itself a matter of luck, mostly too small: a run that saw one
+short burst would claim a narrower interval than a run that saw none. So it is blended with that of users who lose all
+or nothing, the mean cluster size, which weighs as much as one affected user. Without a loss that is the number of
+users; with many affected users the blend is the estimate. In simulations of 60 to 1,000 users, rates of 0.1 to 5 % and
+burst shares of 0 to 1, 1,000 runs each, nominal 95 % intervals covered the truth in 94 to 100 % of runs, without the
+blend in 77 to 98 %.
 """
 
 from __future__ import annotations
@@ -56,7 +63,10 @@ def estimate(events: ArrayLike, trials: ArrayLike, confidence: float) -> Rate:
         # One user tells nothing about how users differ: as good as a single trial.
         return Rate(int(count), int(total), p, *wilson(p, 1, confidence), None, 1, 1.0)
     variance = clusters / (clusters - 1) * float(((x - p * n) ** 2).sum()) / total**2
-    deff = variance / (p * (1 - p) / total)
+    affected = int((x > 0).sum() if 2 * count <= total else (x < n).sum())
+    estimated = variance / (p * (1 - p) / total)
+    all_or_nothing = float((n * n).sum()) / total
+    deff = (affected * estimated + all_or_nothing) / (affected + 1)
     effective = total / max(deff, 1)
     return Rate(int(count), int(total), p, *wilson(p, effective, confidence), deff, clusters, effective)
 

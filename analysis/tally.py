@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -43,7 +43,9 @@ class Tally:
     unsettled: int
     """Messages without an ok final recall after them, or indeterminate; rejected ones are settled."""
     delays_ms: list[float]
-    """Of stale messages: from the acknowledgement until they were first shown."""
+    """Of stale messages: from the acknowledgement until first shown. An upper bound: nobody looked earlier."""
+    still_missing_ms: list[float]
+    """Of stale messages: from the acknowledgement to the start of a recall that lacked them. A lower bound."""
     final_recalls: int
     """Ok final recalls."""
     findings: Counter[str]
@@ -83,6 +85,13 @@ def tally(judged: Mapping[str, Checked], scenarios: Iterable[str], confidence: f
     return tallies
 
 
+def _still_missing(checked: Checked) -> Iterator[float]:
+    for finding in checked.findings:
+        message = finding.message
+        if finding.anomaly == "missing" and message and checked.fates[message].delay_ns is not None:
+            yield (finding.recall.start_ns - message.acked_ns) / 1e6
+
+
 def _count(name: str, conversations: list[Checked], confidence: float) -> Tally:
     recalls, harmed = _clusters(conversations)
     found = [finding for checked in conversations for finding in checked.findings]
@@ -95,6 +104,7 @@ def _count(name: str, conversations: list[Checked], confidence: float) -> Tally:
         surfaced=sum(fate.surfaced for fate in fates),
         unsettled=sum(_unsettled(checked) for checked in conversations),
         delays_ms=[fate.delay_ns / 1e6 for fate in fates if fate.delay_ns is not None],
+        still_missing_ms=[age for checked in conversations for age in _still_missing(checked)],
         final_recalls=sum(entry.row.phase == "final" for checked in conversations for entry in checked.listed),
         findings=Counter(finding.anomaly for finding in found),
         harmed_by=Counter(

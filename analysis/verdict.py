@@ -27,6 +27,12 @@ Outcome = Literal["pass", "fail", "inconclusive"]
 UNSETTLED_MAX = 0.05
 """Share of a scenario's messages that may be unsettled after the final recalls."""
 
+ADVICE = {
+    "duplicated": "Take the message id as the idempotency key.",
+    "reordered": "Order by a sequence that the store assigns.",
+    "phantom": "Elements of the memory's own, such as system prompts, need unmarked = 'allow' in the contract.",
+}
+
 
 class Verdict(NamedTuple):
     """What the run proves."""
@@ -50,17 +56,20 @@ def decide(
         budget: what is tolerated.
         same_contract: whether the contract is the one the swarm judged by, so that its counts must be these.
     """
+    disorder = _disorder(record, judged, tallies, budget)
     failing = [
         *_zero_tolerance(record, judged, tallies),
         *_losses(record, judged, tallies, budget),
+        *(disorder if budget.disorder == "fail" else []),
     ]
     barring = [
         *doubts(record, judged, same_contract=same_contract),
-        *_vacuity(record, tallies, budget),
+        *(_too_little(tallies, budget) if not failing else []),
+        *_vacuity(record, tallies),
         *(_unproven(tallies, budget) if budget.context_loss and not failing else []),
     ]
     requests = _request_failures(tallies, budget)
-    noted = [*requests, *_disorder(tallies)]
+    noted = [*requests, *(disorder if budget.disorder == "report" else [])]
     if failing:
         return Verdict("fail", 3, [*failing, *barring, *noted])
     if barring:
@@ -72,7 +81,10 @@ def _zero_tolerance(record: Record, judged: dict[str, Checked], tallies: Sequenc
     """A leak, an altered content, a rejected message that was stored: one proven case fails the run."""
     what = {
         "foreign": ("listed a message of another conversation", "Look at what instances share between requests."),
-        "corrupted": ("listed a message with another content than was sent", "Look at column sizes and encodings."),
+        "corrupted": (
+            "listed a message with another content than was sent",
+            "Look at roles, column sizes and encodings.",
+        ),
         "rejected-yet-shown": (
             "listed a message whose append was refused",
             "Validate before storing, or answer what was stored.",
@@ -85,7 +97,7 @@ def _zero_tolerance(record: Record, judged: dict[str, Checked], tallies: Sequenc
                 anomaly = "phantom" if code == "rejected-yet-shown" else code
                 example = _example(record, judged, tally.name, anomaly)
                 times = count(tally.zero_tolerance[code], "time")
-                text = f"{times} a recall {seen}; one case is too many. {example} {advice}"
+                text = f"{times} a recall {seen}; one case is too many. {advice} {example}"
                 reasons.append(Reason(code=code, scenario=tally.name, text=text))
     return reasons
 
@@ -113,7 +125,26 @@ def _losses(record: Record, judged: dict[str, Checked], tallies: Sequence[Tally]
     return reasons
 
 
-def _vacuity(record: Record, tallies: Sequence[Tally], budget: Budget) -> list[Reason]:
+def _too_little(tallies: Sequence[Tally], budget: Budget) -> list[Reason]:
+    """Scenarios with fewer checked conversations than a pass needs."""
+    return [
+        Reason(
+            code="few-conversations",
+            scenario=tally.name,
+            text=f"{count(tally.conversations.trials, 'conversation')} checked, at least {budget.min_conversations:,} "
+            f"expected: {budget.min_conversations - tally.conversations.trials:,} more needed. Run longer (-t) or with "
+            "more users (-u), or lower min_conversations.",
+        )
+        for tally in tallies
+        if tally.conversations.trials < budget.min_conversations and not _idle(tally)
+    ]
+
+
+def _idle(tally: Tally) -> bool:
+    return not tally.sent and not any(sum(outcomes.values()) for outcomes in tally.requests.values())
+
+
+def _vacuity(record: Record, tallies: Sequence[Tally]) -> list[Reason]:
     """Too little was checked for the absence of losses to mean something."""
     reasons = []
     if not tallies:
@@ -128,8 +159,7 @@ def _vacuity(record: Record, tallies: Sequence[Tally], budget: Budget) -> list[R
         )
         reasons.append(Reason(code="no-final-recall", text=text))
     for tally in tallies:
-        checked, wanted = tally.conversations.trials, budget.min_conversations
-        if not tally.sent and not any(sum(outcomes.values()) for outcomes in tally.requests.values()):
+        if _idle(tally):
             text = "The scenario is listed as run, but no operation of it is recorded. Run longer or with more users."
             reasons.append(Reason(code="no-operations", scenario=tally.name, text=text))
             continue
@@ -139,17 +169,12 @@ def _vacuity(record: Record, tallies: Sequence[Tally], budget: Budget) -> list[R
                 "Look at the failed requests; the target may not answer as its mapping says."
             )
             reasons.append(Reason(code="nothing-checked", scenario=tally.name, text=text))
-        if checked < wanted:
-            text = (
-                f"{count(checked, 'conversation')} checked, at least {wanted:,} expected: {wanted - checked:,} more "
-                "needed. Run longer (-t) or with more users (-u), or lower min_conversations."
-            )
-            reasons.append(Reason(code="few-conversations", scenario=tally.name, text=text))
         if finals and tally.unsettled > UNSETTLED_MAX * tally.sent:
             text = (
                 f"{tally.unsettled:,} of {count(tally.sent, 'message')} ({share(tally.unsettled / tally.sent)}) are "
-                "unsettled: never acknowledged and never shown, or without a final recall after them; expected at "
-                f"most {share(UNSETTLED_MAX)}. Let the run end by itself, and look at failed requests."
+                "unsettled: their append was neither acknowledged nor refused and they were never shown, or no final "
+                f"recall came after them; expected at most {share(UNSETTLED_MAX)}, for nobody knows what became of "
+                "them. Look at appends that time out or answer 5xx: what is certainly not stored should answer 4xx."
             )
             reasons.append(Reason(code="unsettled", scenario=tally.name, text=text))
     if record.run.ended == "aborted":
@@ -199,13 +224,14 @@ def _request_failures(tallies: Sequence[Tally], budget: Budget) -> list[Reason]:
     return [Reason(code="request-failures", text=text)]
 
 
-def _disorder(tallies: Sequence[Tally]) -> list[Reason]:
-    """What was found beside loss; it does not fail the run."""
+def _disorder(record: Record, judged: dict[str, Checked], tallies: Sequence[Tally], budget: Budget) -> list[Reason]:
+    """What was found beside loss: messages listed twice, in an impossible order, or from nowhere."""
     what = {
         "duplicated": "a message listed more than once",
         "reordered": "lists in an order that cannot be the stored one",
         "phantom": "an element that nobody stored",
     }
+    effect = "" if budget.disorder == "fail" else " By the budget's disorder = 'report' it does not fail the run."
     reasons = []
     for tally in tallies:
         for anomaly, seen in what.items():
@@ -215,7 +241,7 @@ def _disorder(tallies: Sequence[Tally]) -> list[Reason]:
             if number:
                 text = (
                     f"{count(number, 'finding')} in {count(tally.harmed_by[anomaly], 'conversation')}: {seen}; "
-                    "expected none. It does not fail the run; 'goldfish anomalies' lists likely causes."
+                    f"expected none.{effect} {ADVICE[anomaly]} {_example(record, judged, tally.name, anomaly)}"
                 )
                 reasons.append(Reason(code=anomaly, scenario=tally.name, text=text))
     return reasons
@@ -227,11 +253,18 @@ def _fates(tally: Tally) -> str:
     lost = fates["lost: never visible"] + fates["lost: vanished"]
     parts = [f"{count(lost, 'message')} lost"] if lost else []
     if fates["stale"]:
-        slowest = max(tally.delays_ms, default=None)
-        parts.append(f"{fates['stale']:,} late" + (f" (by up to {slowest:,.0f} ms)" if slowest is not None else ""))
+        parts.append(f"{fates['stale']:,} late{_lateness(tally)}")
     if fates["flicker"]:
         parts.append(f"{fates['flicker']:,} shown and missing by turns")
     return f"In the end: {', '.join(parts)}." if parts else "No single message can be named."
+
+
+def _lateness(tally: Tally) -> str:
+    """How late, as far as the recalls tell: the last that lacked a message, the first that showed it."""
+    missing, seen = max(tally.still_missing_ms, default=None), max(tally.delays_ms, default=None)
+    if missing is None or seen is None:
+        return ""
+    return f" (still missing up to {missing:,.0f} ms after their acknowledgement, all seen by {seen:,.0f} ms)"
 
 
 def _example(record: Record, judged: dict[str, Checked], scenario: str, anomaly: str) -> str:

@@ -17,7 +17,8 @@ from goldfish.errors import UsageError
 
 Scope = Literal["session", "user"]
 Count = Annotated[int, msgspec.Meta(ge=1)]
-Duration = Annotated[float, msgspec.Meta(ge=0)]
+DURATION_MS_MAX = 600_000
+Duration = Annotated[float, msgspec.Meta(ge=0, le=DURATION_MS_MAX)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 SETTLE_MS_MIN = 2_000
@@ -39,6 +40,8 @@ class Contract(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """How much of a conversation one recall may span: {messages = N}, the newest N; not set, the whole history."""
     visibility_ms: Duration = 0
     """An append acknowledged at b is in every recall that starts after b + visibility_ms."""
+    unmarked: Literal["forbid", "allow"] = "forbid"
+    """Listed elements that nobody of us wrote, such as system prompts or summaries: a finding, or none."""
     settle_ms: Duration | None = None
     """Pause between a conversation's last append and its final recall; None: twice the visibility, at least 2 s."""
 
@@ -59,6 +62,9 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
     context_loss: Share = 0.0
     """Highest tolerated share of lossy recalls among checked recalls; 0: any proven loss fails the run."""
+    disorder: Literal["fail", "report"] = "fail"
+    """Proven duplicated, reordered or phantom messages: they fail the run, or are only reported. (A foreign or
+    corrupted message, or a rejected one that is shown, always fails it.)"""
     request_failures: Share = 0.01
     """Highest tolerated share of failed and indeterminate requests; requests marked failed for loss do not count."""
     min_conversations: Count = 100

@@ -60,10 +60,14 @@ def write_run(directory: Path, run: Run) -> None:
     """Write ``run.json`` by rename, so that a reader finds the old or the new one, never half of one."""
     payload = msgspec.json.format(msgspec.json.encode(run), indent=2)
     handle, name = tempfile.mkstemp(dir=directory, prefix=".run-")
-    with os.fdopen(handle, "wb") as file:
-        file.write(payload + b"\n")
-    os.chmod(name, 0o644)
-    os.replace(name, directory / FILE)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(payload + b"\n")
+        os.chmod(name, 0o644)
+        os.replace(name, directory / FILE)
+    except OSError:
+        os.unlink(name)
+        raise
 
 
 def read_run(directory: Path) -> Run:

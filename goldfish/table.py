@@ -17,6 +17,14 @@ from rich.text import Text
 NOTHING = "–"
 REASONS_MAX = 40
 _STYLES = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}
+_FOUND = {
+    "foreign": "messages of other conversations were listed",
+    "corrupted": "messages were listed with another content",
+    "rejected-yet-shown": "rejected messages were listed",
+    "duplicated": "messages were listed twice",
+    "reordered": "messages were listed in an impossible order",
+    "phantom": "something was listed that nobody stored",
+}
 # Control characters drive the terminal; bidirectional controls turn a line around.
 _HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
 
@@ -53,10 +61,11 @@ def headline(results: Mapping[str, Any]) -> str:
     verdict = results["verdict"]
     if verdict == "fail":
         codes = dict.fromkeys(reason["code"] for reason in results["reasons"])
-        if lossy:
-            return f"FAIL: {lossy:,} of {seen} lack what they owe."
-        first = next(iter(codes), "see the reasons")
-        return f"FAIL: {first}, and no loss in {seen}."
+        proven = [f"{lossy:,} of {seen} lack what they owe"] if lossy else []
+        proven += [words for code, words in _FOUND.items() if code in codes]
+        return f"FAIL: {', and '.join(proven)}{'' if lossy else f' ({seen}, none lossy)'}."
+    if not checked:
+        return "INCONCLUSIVE: nothing could be checked."
     found = f"{lossy:,} lossy of {seen}" if lossy else f"no loss in {seen}"
     if verdict == "inconclusive":
         return f"INCONCLUSIVE: {found}, but that is not enough to pass."
@@ -72,12 +81,13 @@ def render(results: Mapping[str, Any]) -> RenderableType:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("scenario", no_wrap=True, max_width=30)
     headings = ["recalls", "lossy", "loss rate", f"{level:.0%} interval", "harmed", "lost", "late"]
-    others = any(_others(scenario) for scenario in results["scenarios"])
-    for heading in [*headings, "other"] if others else headings:
-        table.add_column(heading, justify="right", no_wrap=heading != "other")
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
     for scenario in results["scenarios"]:
-        table.add_row(*_cells(scenario)[: len(table.columns)])
+        table.add_row(*_cells(scenario))
     parts: list[RenderableType] = [Text(headline(results), style=_STYLES[results["verdict"]]), Text(), table]
+    if any(scenario["messages"]["stale"] + scenario["messages"]["flicker"] for scenario in results["scenarios"]):
+        parts.append(Text("late: missing when owed, but shown again, for good or by turns", style="dim"))
     for skipped in results["skipped"]:
         parts.append(Text(f"skipped {plain(skipped['scenario'], 100)}: {plain(skipped['reason'])}", style="dim"))
     reasons = results["reasons"]
@@ -93,7 +103,6 @@ def render(results: Mapping[str, Any]) -> RenderableType:
 
 def _cells(scenario: Mapping[str, Any]) -> list[Text]:
     recalls, conversations, messages = scenario["recalls"], scenario["conversations"], scenario["messages"]
-    other = _others(scenario)
     bad = "red" if recalls["lossy"] else ""
     interval = span(recalls["low"], recalls["high"]) if recalls["checked"] else NOTHING
     late = messages["stale"] + messages["flicker"]
@@ -106,13 +115,7 @@ def _cells(scenario: Mapping[str, Any]) -> list[Text]:
         Text(f"{conversations['harmed']:,}/{conversations['checked']:,}"),
         Text(f"{messages['lost']:,}", style="red" if messages["lost"] else ""),
         Text(f"{late:,}", style="red" if late else ""),
-        Text(other or NOTHING, style="red" if other else ""),
     ]
-
-
-def _others(scenario: Mapping[str, Any]) -> str:
-    """Findings of other classes than missing."""
-    return ", ".join(f"{number:,} {name}" for name, number in scenario["anomalies"].items() if name != "missing")
 
 
 def _digits(value: float) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ def main() -> None:
     try:
         code = cli(standalone_mode=False)
     except click.exceptions.Abort:
+        click.echo("interrupted; nothing was judged", err=True)
         sys.exit(4)
     except click.ClickException as error:
         error.show()
@@ -40,9 +42,11 @@ def main() -> None:
         click.echo(f"error: {error}", err=True)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
+        click.echo("interrupted; nothing was judged", err=True)
         sys.exit(4)
-    except BrokenPipeError:
-        sys.stderr.close()
+    except Exception:  # noqa: BLE001 - Python would exit with 1, which is a pass here
+        traceback.print_exc()
+        click.echo("error: this is a fault of goldfish itself; nothing was judged", err=True)
         sys.exit(4)
     sys.exit(code if isinstance(code, int) else 0)
 
@@ -140,7 +144,7 @@ def run(
         seed=seed,
         out=out,
     )
-    if host:
+    if host is not None:
         ours = {"--deploy": deploy, "--store": store, "--instances": instances, "--balance": balance}
         given = [name for name, value in ours.items() if value] + ["--defect"] * bool(defects)
         if given:
@@ -228,16 +232,17 @@ def _list(as_json: bool, entries: list[Any], columns: dict[str, str]) -> int:
         plain = [entry._asdict() if hasattr(entry, "_asdict") else entry for entry in entries]
         click.echo(msgspec.json.format(msgspec.json.encode(plain), indent=2).decode())
         return 0
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+
+    from goldfish.terminal import console
 
     table = Table(box=None, padding=(0, 2, 1, 0), header_style="bold")
     for title in columns:
         table.add_column(title, no_wrap=title == next(iter(columns)))
     for entry in entries:
         table.add_row(*(Text(_words(getattr(entry, field))) for field in columns.values()))
-    Console().print(table)
+    console().print(table)
     return 0
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 
 from goldfish.cli.deployment import plan_of
 from goldfish.cli.swarm import Finished, Load, run_embedded
+from goldfish.terminal import console
 
 USERS = 60
 TIME_S = 12
@@ -21,29 +21,29 @@ def run_demo(out: Path) -> int:
 
     Returns 0 if the sound memory lost nothing and the broken one was caught; else what went wrong decides.
     """
-    console = Console()
+    screen = console()
     load = Load(users=USERS, spawn_rate=USERS, time_s=TIME_S, out=out)
 
-    console.print(Rule(Text("1 of 2 · a sound memory: store journal, 3 instances, round-robin")))
+    screen.print(Rule(Text("1 of 2 · a sound memory: store journal, 3 instances, round-robin")))
     sound = run_embedded(load, plan_of("journal", 3, "round-robin", [], 0))
     sound.show(as_json=False)
 
     broken_defects = ["lost-update", "instance-cache"]
-    console.print()
-    console.print(Rule(Text("2 of 2 · a broken memory: store user-profile with lost-update and instance-cache")))
+    screen.print()
+    screen.print(Rule(Text("2 of 2 · a broken memory: store user-profile with lost-update and instance-cache")))
     broken = run_embedded(load, plan_of("user-profile", 3, "round-robin", broken_defects, 0))
     broken.show(as_json=False)
 
-    console.print()
-    console.print(Rule())
+    screen.print()
+    screen.print(Rule())
     if sound.exit_code != 0:
-        console.print(Text("The sound memory did not pass; see above. The demonstration is void.", "bold"))
+        screen.print(Text("The sound memory did not pass; see above. The demonstration is void.", "bold"))
         return sound.exit_code
     if broken.exit_code != 3:
-        console.print(Text("The broken memory was not caught; see above. The demonstration is void.", "bold"))
+        screen.print(Text("The broken memory was not caught; see above. The demonstration is void.", "bold"))
         return 4
-    console.print(Text(_meaning(sound, broken)))
-    console.print(Text(f"\nsound   {sound.directory / 'report.html'}\nbroken  {broken.directory / 'report.html'}"))
+    screen.print(Text(_meaning(sound, broken)))
+    screen.print(Text(f"\nsound   {sound.directory / 'report.html'}\nbroken  {broken.directory / 'report.html'}"))
     return 0
 
 

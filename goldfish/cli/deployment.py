@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
 from rich.text import Text
 
 from goldfish.errors import UsageError
 from goldfish.spec import parse_spec
+from goldfish.terminal import console
 
 if TYPE_CHECKING:
     from stress.deployment import Deployment, Plan
@@ -45,8 +45,7 @@ def deployed(plan: Plan) -> Iterator[Deployment]:
     """A deployment that is up inside the block, with a spinner while it starts."""
     from stress.deployment import Deployment
 
-    console = Console(stderr=True)
-    with console.status("starting the deployment") as status:
+    with console(stderr=True).status("starting the deployment") as status:
         deployment = Deployment.start(plan, on_step=lambda step: status.update(Text(step)))
     with deployment:
         yield deployment
@@ -57,20 +56,20 @@ def keep_up(plan: Plan) -> int:
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: ended.set())
-    console = Console()
+    out = console()
     with deployed(plan) as deployment:
-        console.print(Text.assemble("memory at  ", (deployment.url, "bold")))
-        console.print(Text(f"store      {plan.store}, {plan.instances} instances, {plan.balance}"))
+        out.print(Text.assemble("memory at  ", (deployment.url, "bold")))
+        out.print(Text(f"store      {plan.store}, {plan.instances} instances, {plan.balance}"))
         if plan.defects:
-            console.print(Text(f"defects    {' '.join(map(str, plan.defects))}"))
-        console.print(Text(f"folder     {deployment.folder}"))
-        console.print(Text(f"\ntry        {_curl(deployment.url)}\nend        Ctrl-C"), soft_wrap=True)
+            out.print(Text(f"defects    {' '.join(map(str, plan.defects))}"))
+        out.print(Text(f"folder     {deployment.folder}"))
+        out.print(Text(f"\ntry        {_curl(deployment.url)}\nend        Ctrl-C"), soft_wrap=True)
         told: set[str] = set()
         while not (ended.wait(0.25) or deployment.wait(0.25)):
             for part in _parts(deployment):
                 if not part["alive"] and part["name"] not in told and not ended.is_set():
                     told.add(part["name"])
-                    console.print(Text(f"{part['name']} ended", "yellow"))
+                    out.print(Text(f"{part['name']} ended", "yellow"))
     return 0
 
 

@@ -12,16 +12,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
-from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from goldfish.errors import GoldfishError, UsageError
+from goldfish.terminal import console
 
 if TYPE_CHECKING:
     from stress.deployment import Plan
@@ -49,6 +50,8 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
 
     exit_code: int
     directory: Path
+    target: str
+    """What was tested, in words."""
     results: dict[str, Any] | None
     """``results.json``; None if nothing was judged."""
 
@@ -57,14 +60,14 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
         if as_json:
             sys.stdout.write(json.dumps(self.results, indent=2, ensure_ascii=False) + "\n")
             return
-        console = Console()
+        out = console()
         if self.results is None:
-            console.print(Text(f"nothing was judged; the record is in {self.directory}"))
+            out.print(Text(f"nothing was judged; the record is in {self.directory}"))
             return
         from goldfish.table import render
 
-        console.print(render(self.results))
-        console.print(Text(f"report  {self.directory / 'report.html'}"))
+        out.print(render(self.results))
+        out.print(Text(f"target  {self.target}\nreport  {self.directory / 'report.html'}"), soft_wrap=True)
 
 
 class SwarmError(GoldfishError):
@@ -129,6 +132,12 @@ def _plan_options(plan: Plan) -> list[str]:
     return ["--store", plan.store, "--instances", str(plan.instances), "--balance", plan.balance, *defects]
 
 
+def _target(again: list[str], host: str) -> str:
+    """The address, and of a deployment of ours also what it is."""
+    ours = again[again.index("--store") : again.index("-u")] if "--store" in again else []
+    return f"{host} (embedded: {' '.join(ours)})" if ours else host
+
+
 def _run(load: Load, host: str, deployment: Path | None, adopt: Callable[[int], None], again: list[str]) -> Finished:
     reading, writing = os.pipe()
     with tempfile.TemporaryFile() as log:
@@ -150,13 +159,15 @@ def _run(load: Load, host: str, deployment: Path | None, adopt: Callable[[int], 
             message, exit_code = problem or (f"the load process ended early (status {code}):\n{_tail(log)}", 4)
             raise SwarmError(message, exit_code)
         log.seek(0)
-        with (directory / CHILD_LOG).open("wb") as kept:
+        with suppress(OSError), (directory / CHILD_LOG).open("wb") as kept:  # the disk may be full
             shutil.copyfileobj(log, kept)
     try:
         results = json.loads((directory / "results.json").read_bytes())
     except (OSError, ValueError):
         results = None
-    return Finished(exit_code=code if code in range(5) else 4, directory=directory, results=results)
+    return Finished(
+        exit_code=code if code in range(5) else 4, directory=directory, target=_target(again, host), results=results
+    )
 
 
 def _command(load: Load, host: str, deployment: Path | None) -> list[str]:
@@ -192,7 +203,7 @@ def _follow(events: IO[bytes], load: Load) -> tuple[Path | None, tuple[str, int]
         TimeElapsedColumn(),
         TextColumn("{task.fields[counts]}"),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    with Progress(*columns, console=console(stderr=True), transient=True) as progress:
         task = progress.add_task("starting", total=None, counts="")
         for line in events:
             event = json.loads(line)
@@ -201,6 +212,8 @@ def _follow(events: IO[bytes], load: Load) -> tuple[Path | None, tuple[str, int]
                 started = time.monotonic()
             elif event["event"] == "error":
                 problem = event["message"], event["exit_code"]
+            elif event["event"] == "problem":
+                progress.console.print(Text(f"error: {event['message']}"), soft_wrap=True)
             elif event["event"] == "analysis":
                 progress.update(task, description="judging", total=None)
             else:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from goldfish import rule
+from goldfish.contract import Contract
 from goldfish.oplog import TEXT_CHARS_MAX, Kind, Odd, Owner, encode_runs
 from goldfish.token import Token, read
 from stress.conversation.ledger import Entry, Ledger
@@ -73,18 +74,18 @@ class Finding(NamedTuple):
 
 
 def judge(
-    ledger: Ledger, listing: Listing, start_ns: int, end_ns: int, capacity: int | None, visibility_ns: int
+    ledger: Ledger, listing: Listing, start_ns: int, end_ns: int, capacity: int | None, contract: Contract
 ) -> Finding:
     """Judge a recall; every append in flight at its end must have ended."""
-    if listing.exact and not visibility_ns and capacity != 0:
+    if listing.exact and not contract.visibility_ns and capacity != 0:
         due = any(entry.stored_ns < start_ns for entry in ledger.entries)
         if due:
             return Finding(checked=True, lossy=False, complaint=None)
     recall = rule.Recall(
         start_ns, end_ns, capacity, sum(b - a + 1 for _, a, b in listing.seen) + len(listing.odd), listing.shown
     )
-    verdict = rule.judge(recall, ledger.entries, visibility_ns)
-    return Finding(verdict.checked, verdict.lossy, _complaint(verdict, listing))
+    verdict = rule.judge(recall, ledger.entries, contract.visibility_ns)
+    return Finding(verdict.checked, verdict.lossy, _complaint(verdict, listing, contract))
 
 
 def note_shown(ledger: Ledger, listing: Listing, end_ns: int) -> None:
@@ -96,8 +97,10 @@ def note_shown(ledger: Ledger, listing: Listing, end_ns: int) -> None:
                 ledger.reinstate()
 
 
-def _complaint(verdict: rule.Judgement, listing: Listing) -> str | None:
+def _complaint(verdict: rule.Judgement, listing: Listing, contract: Contract) -> str | None:
     why = {element.why for element in listing.odd}
+    if contract.unmarked == "allow":
+        why.discard("unmarked")
     if "foreign" in why:
         return "foreign message"
     if verdict.lossy:

@@ -138,7 +138,7 @@ class Device:
             return
 
         def judge() -> None:
-            finding = check.judge(ledger, listing, start_ns, end_ns, capacity, run.settings.contract.visibility_ns)
+            finding = check.judge(ledger, listing, start_ns, end_ns, capacity, run.settings.contract)
             run.recorder.count(conversation.scenario, checked=finding.checked, lossy=finding.lossy)
             complaint = ContextLossError(finding.complaint) if finding.complaint else None
             run.report("recall", conversation.scenario, start_ns, end_ns, complaint)
@@ -195,7 +195,7 @@ class Device:
         head = (
             f"{request.method} {endpoint.prefix}{request.path} HTTP/1.1\r\nHost: {endpoint.authority}\r\n"
             f"X-Request-Id: {self.run.recorder.request_id(number)}\r\n"
-            f"Accept: application/json\r\nUser-Agent: goldfish\r\n"
+            f"Accept: application/json\r\nAccept-Encoding: identity\r\nUser-Agent: goldfish\r\n"
         )
         if request.body:
             head += f"Content-Type: application/json\r\nContent-Length: {len(request.body)}\r\n"

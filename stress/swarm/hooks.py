@@ -178,6 +178,7 @@ class Stage:
                 users=environment.runner.target_user_count or options.num_users,
                 fire=environment.events.request.fire,
                 on_turns_done=self._turns_done,
+                on_log_failed=self._log_failed,
                 tag=tag,
                 name=name,
                 command=_command(),
@@ -190,6 +191,15 @@ class Stage:
     def _orphaned(self) -> None:
         """Whoever started us is gone: end the load, tidy up, and leave a judged record."""
         self._why = "orphaned"
+        self._leave()
+
+    def _log_failed(self, error: OSError) -> None:
+        """What happens from now on cannot be recorded, so it cannot be judged: end at once, and say why."""
+        text = f"the op log cannot be written any further: {error.strerror}; make room, or choose another --out"
+        log.error(text)
+        lifecycle.tell("problem", message=text)
+        self.codes.append(4)
+        self._why = "log failed"
         self._leave()
 
     def _turns_done(self) -> None:

@@ -52,6 +52,10 @@ class Endpoint:
             raise UsageError("the host carries a user name or password; they would end in logs: give the URL without")
         if parts.scheme not in _PORTS or not parts.hostname:
             raise UsageError(f"'{url}' is no HTTP address; expected e.g. http://127.0.0.1:8080")
+        if parts.query or parts.fragment:
+            raise UsageError(
+                f"'{url}' has a query or a fragment; expected scheme, host, port and perhaps a path prefix"
+            )
         self.scheme = parts.scheme
         self.host = parts.hostname
         self.port = port or _PORTS[parts.scheme]
@@ -72,6 +76,7 @@ class Answer:
         "_size",
         "body",
         "complete",
+        "content_encoding",
         "content_type",
         "cookies",
         "instance",
@@ -85,6 +90,7 @@ class Answer:
         self.status = 0
         self.body = b""
         self.content_type = ""
+        self.content_encoding = ""
         self.instance: str | None = None
         self.cookies: list[str] = []
         self.complete = False
@@ -104,6 +110,8 @@ class Answer:
             self.cookies.append(value.decode("latin-1"))
         elif name == b"content-type":
             self.content_type = value[:128].decode("latin-1")
+        elif name == b"content-encoding":
+            self.content_encoding = value[:32].decode("latin-1")
         elif name in (b"content-length", b"transfer-encoding"):
             self._framed = True
 

@@ -33,6 +33,7 @@ from gevent.event import Event
 
 from goldfish.contract import Settings
 from goldfish.oplog import Phase
+from goldfish.run import FILE as RUN_FILE
 from goldfish.run import TRANSCRIPT, Skipped, write_run
 from goldfish.run import Run as Record
 from goldfish.token import Person
@@ -77,6 +78,7 @@ class Run:
         users: int | None,
         fire: Callable[..., None],
         on_turns_done: Callable[[], None],
+        on_log_failed: Callable[[OSError], None],
         tag: str,
         name: str,
         command: list[str],
@@ -99,6 +101,7 @@ class Run:
         self._fire = fire
         self._turns_max = turns_max
         self._on_turns_done = on_turns_done
+        self._on_log_failed = on_log_failed
         self._turning: set[gevent.Greenlet] = set()
         self._still = Event()
         self._still.set()
@@ -231,11 +234,15 @@ class Run:
         self.record.counters = {
             self.recorder.process: {"rows": self.recorder.counts, "scenarios": self.recorder.checks}
         }
-        write_run(self.directory, self.record)
-        self._enter("closed")
-        if _current is self:
-            _current = None
-        self._closed.set()
+        try:
+            write_run(self.directory, self.record)
+        except OSError as error:
+            log.error("cannot complete %s: %s", self.directory / RUN_FILE, error.strerror)  # noqa: TRY400
+        finally:
+            self._enter("closed")
+            if _current is self:
+                _current = None
+            self._closed.set()
 
     def _enter(self, state: State) -> None:
         self.state = state
@@ -248,6 +255,9 @@ class Run:
         while True:
             gevent.sleep(0.5)
             self.recorder.flush()
+            if self.recorder.failure is not None:
+                self._on_log_failed(self.recorder.failure)
+                return
             self._progress()
 
     def _progress(self) -> None:

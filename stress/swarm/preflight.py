@@ -46,7 +46,7 @@ def check_target(endpoint: Endpoint, target: ReferenceTarget, person: Person) ->
 def _ask(endpoint: Endpoint, request: Request, cookies: Cookies) -> Answer | AttemptError:
     head = (
         f"{request.method} {endpoint.prefix}{request.path} HTTP/1.1\r\nHost: {endpoint.authority}\r\n"
-        "X-Request-Id: preflight\r\nAccept: application/json\r\nUser-Agent: goldfish\r\n"
+        "X-Request-Id: preflight\r\nAccept: application/json\r\nAccept-Encoding: identity\r\nUser-Agent: goldfish\r\n"
     )
     if request.body:
         head += f"Content-Type: application/json\r\nContent-Length: {len(request.body)}\r\n"
@@ -95,4 +95,6 @@ def _kind(answer: Answer) -> str:
         return "an empty body"
     if "html" in answer.content_type or answer.body.lstrip()[:1] == b"<":
         return "a web page"
+    if answer.content_encoding not in ("", "identity"):
+        return f"a body encoded as {answer.content_encoding}, which was not asked for"
     return f"{len(answer.body)} bytes of {answer.content_type.partition(';')[0] or 'unknown type'}"

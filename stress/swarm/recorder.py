@@ -27,7 +27,9 @@ class Recorder:
         self._lines = 0
         self._buffer: list[bytes] = []
         self._buffered = 0
-        self._file: BinaryIO | None = path.open("xb")
+        self.failure: OSError | None = None
+        """Why the log could not be written any further."""
+        self._file: BinaryIO | None = path.open("xb", buffering=0)
         self._line(Header(run=run, process=process, worker=worker, monotonic_ns=time.monotonic_ns(), wall=time.time()))
 
     def next_id(self) -> int:
@@ -54,12 +56,19 @@ class Recorder:
         counts["lossy"] += lossy
 
     def flush(self) -> None:
-        """Hand what is buffered to the operating system."""
-        if self._file is not None and self._buffer:
+        """Hand what is buffered to the operating system.
+
+        A log that cannot be written is given up: ``failure`` says why, later rows are dropped, and there will be no
+        footer, so the analyzer knows that rows are missing.
+        """
+        if self._file is None or not self._buffer or self.failure is not None:
+            return
+        try:
             self._file.write(b"".join(self._buffer))
-            self._file.flush()
-            self._buffer.clear()
-            self._buffered = 0
+        except OSError as error:
+            self.failure = error
+        self._buffer.clear()
+        self._buffered = 0
 
     def close(self) -> None:
         """Write the footer; harmless when it is written."""
@@ -68,7 +77,10 @@ class Recorder:
         self._line(Footer(lines=self._lines + 1, counts=self.counts))
         self.flush()
         file, self._file = self._file, None
-        file.close()
+        try:
+            file.close()
+        except OSError as error:
+            self.failure = self.failure or error
 
     @property
     def closed(self) -> bool:

@@ -27,19 +27,43 @@ def test_wilson_by_hand() -> None:
 
 def test_the_design_effect_by_hand() -> None:
     # Four users of 10 recalls; all 4 losses at one of them. p = 0.1,
-    # v = 4/3 · (3² + 1 + 1 + 1) / 40² = 0.01, deff = 0.01 / (0.09 / 40) = 4.444, n_eff = 9
+    # v = 4/3 · (3² + 1 + 1 + 1) / 40² = 0.01, estimated deff = 0.01 / (0.09 / 40) = 4.444; one user is affected,
+    # so it weighs as much as the mean cluster size, 10: deff = 7.222, n_eff = 40 / 7.222
     rate = estimate([4, 0, 0, 0], [10, 10, 10, 10], 0.95)
     assert rate.rate == pytest.approx(0.1)
-    assert rate.deff == pytest.approx(0.01 / (0.09 / 40))
-    assert rate.effective == pytest.approx(9.0)
-    assert (rate.low, rate.high) == pytest.approx(wilson(0.1, 9.0, 0.95))
+    assert rate.deff == pytest.approx((0.01 / (0.09 / 40) + 10) / 2)
+    assert rate.effective == pytest.approx(40 / 7.2222, rel=1e-4)
+    assert (rate.low, rate.high) == pytest.approx(wilson(0.1, rate.effective, 0.95))
     assert (rate.events, rate.trials, rate.clusters) == (4, 40, 4)
 
 
 def test_losses_spread_evenly_are_not_taken_for_more_than_they_are() -> None:
-    rate = estimate([1, 1, 1, 1], [10, 10, 10, 10], 0.95)
-    assert rate.deff == pytest.approx(0.0)
-    assert rate.effective == 40
+    few = estimate([1, 1, 1, 1], [10, 10, 10, 10], 0.95)
+    assert few.deff == pytest.approx((4 * 0 + 10) / 5)
+    many = estimate([1] * 1_000, [10] * 1_000, 0.95)
+    assert many.deff == pytest.approx(10 / 1_001)
+    assert many.effective == many.trials == 10_000
+
+
+@pytest.mark.parametrize("lost", [1, 3, 10])
+def test_one_loss_never_proves_more_than_none(lost: int) -> None:
+    none = estimate([0] * 60, [40] * 60, 0.95)
+    one = estimate([lost] + [0] * 59, [40] * 60, 0.95)
+    assert one.high > none.high
+
+
+@pytest.mark.parametrize("burst", [0.0, 0.5, 0.8, 1.0])
+@pytest.mark.parametrize(("users", "p"), [(60, 0.01), (200, 0.01), (1_000, 0.001)])
+def test_the_interval_covers_the_truth_though_few_bursts_are_seen(users: int, p: float, burst: float) -> None:
+    rng = np.random.default_rng(11)
+    length, runs = 8, 400
+    trials = rng.integers(10, 40, (runs, users))
+    events = np.minimum(
+        rng.binomial(trials, p * (1 - burst)) + rng.poisson(p * burst * trials / length) * length, trials
+    )
+    truth = events.sum() / trials.sum()
+    rates = [estimate(x, n, 0.95) for x, n in zip(events, trials, strict=True)]
+    assert sum(rate.low <= truth <= rate.high for rate in rates) / runs >= 0.92
 
 
 @pytest.mark.parametrize("clusters", [1, 10, 100])

@@ -10,7 +10,7 @@ import pytest
 
 from analysis.analyze import analyze
 from analysis.results import Results
-from goldfish.contract import Budget
+from goldfish.contract import Budget, Contract
 from goldfish.errors import RecordError
 from goldfish.oplog import Owner
 from goldfish.run import Skipped
@@ -64,12 +64,23 @@ def test_one_proven_case_fails_the_run(tmp_path: Path, code: str, shown: Any, ou
         ("phantom", [*PHONE[:2], UNMARKED]),
     ],
 )
-def test_disorder_is_told_and_does_not_fail_the_run(tmp_path: Path, code: str, shown: Any) -> None:
-    results = verdict(tmp_path, bad(many(10), *shown))
-    assert (results.verdict, results.exit_code) == ("pass", 0)
-    assert reasons(results) == [code]
-    assert "2 findings in 1 conversation" in results.reasons[0].text
-    assert results.scenarios[0].conversations.harmed == 1
+def test_disorder_fails_the_run_unless_the_budget_only_reports_it(tmp_path: Path, code: str, shown: Any) -> None:
+    for name, disorder, expected in (("a", "fail", ("fail", 3)), ("b", "report", ("pass", 0))):
+        (tmp_path / name).mkdir()
+        budget = Budget(min_conversations=10, disorder=disorder)
+        results = verdict(tmp_path / name, bad(many(10), *shown), budget)
+        assert (results.verdict, results.exit_code) == expected
+        assert reasons(results) == [code]
+        assert "2 findings in 1 conversation" in results.reasons[0].text
+        assert results.scenarios[0].conversations.harmed == 1
+        assert "goldfish show" in results.reasons[0].text
+
+
+def test_elements_of_the_memorys_own_are_allowed_by_the_contract(tmp_path: Path) -> None:
+    process = bad(many(10), *PHONE[:2], UNMARKED)
+    results = verdict(tmp_path, process, contract=Contract(unmarked="allow"))
+    assert (results.verdict, results.exit_code, results.reasons) == ("pass", 0, [])
+    assert results.scenarios[0].conversations.harmed == 0
 
 
 # not enough ----------------------------------------------------------------------------------------------------------
@@ -301,7 +312,7 @@ def test_inconclusive_outranks_failed_requests_and_a_loss_outranks_both(tmp_path
     results = verdict(tmp_path, process)
     assert (results.exit_code, reasons(results)) == (4, ["few-conversations", "request-failures"])
     results = verdict(tmp_path, bad(process, PHONE[1]))
-    assert (results.exit_code, reasons(results)) == (3, ["context-loss", "few-conversations", "request-failures"])
+    assert (results.exit_code, reasons(results)) == (3, ["context-loss", "request-failures"])
 
 
 def test_a_foreign_message_in_an_unchecked_conversation_harms_it(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from goldfish.contract import Contract
 from goldfish.token import Person, Token
 from stress.conversation import check
 from stress.conversation.ledger import Entry, Ledger
@@ -30,7 +31,7 @@ class Told:
         listing = check.match(self.ledger, items, bound)
         self.now += 2
         check.note_shown(self.ledger, listing, self.now)
-        return check.judge(self.ledger, listing, self.now - 1, self.now, bound, 0).complaint
+        return check.judge(self.ledger, listing, self.now - 1, self.now, bound, Contract()).complaint
 
 
 def item(entry: Entry, **changed: str) -> Item:

@@ -39,7 +39,11 @@ class Answer:
 
 def contract_of(history: History) -> Contract:
     """The contract in the product's form."""
-    return Contract(window=Window(messages=history.contract.window), visibility_ms=history.contract.visibility_ns / 1e6)
+    return Contract(
+        window=Window(messages=history.contract.window),
+        visibility_ms=history.contract.visibility_ns / 1e6,
+        unmarked=history.contract.unmarked,
+    )
 
 
 def device_name(device: int) -> str:
@@ -118,8 +122,7 @@ def analyzed(history: History) -> Answer:
     for finding in result.findings:
         key = (int(finding.device[1:]), finding.seq) if finding.device is not None and finding.message else (None, None)
         if finding.anomaly != "missing":
-            if not (finding.detail == "unmarked" and history.contract.unmarked == "allow"):
-                answer.other.add((finding.line, finding.anomaly, *key))
+            answer.other.add((finding.line, finding.anomaly, *key))
         elif finding.message is None:
             answer.unnamed.add(finding.line)
         else:
@@ -167,7 +170,7 @@ def live(history: History) -> tuple[set[int], set[int]] | None:
                     op.start_ns,
                     op.end_ns,
                     capacity(contract.window.messages, op.limit),
-                    contract.visibility_ns,
+                    contract,
                 )
                 checked.update({number} if finding.checked else ())
                 lossy.update({number} if finding.lossy else ())
