@@ -24,13 +24,13 @@ def run_demo(out: Path) -> int:
     screen = console()
     load = Load(users=USERS, spawn_rate=USERS, time_s=TIME_S, out=out)
 
-    screen.print(Rule(Text("1 of 2 · a sound memory: store journal, 3 instances, round-robin")))
+    screen.print(Rule(Text("1 of 2 · a sound memory: journal, 3 instances, round-robin")))
     sound = run_embedded(load, plan_of("journal", 3, "round-robin", [], 0))
     sound.show(as_json=False)
 
     broken_defects = ["lost-update", "instance-cache"]
     screen.print()
-    screen.print(Rule(Text("2 of 2 · a broken memory: store user-profile with lost-update and instance-cache")))
+    screen.print(Rule(Text("2 of 2 · a broken memory: user-profile, lost-update, instance-cache")))
     broken = run_embedded(load, plan_of("user-profile", 3, "round-robin", broken_defects, 0))
     broken.show(as_json=False)
 
