@@ -43,11 +43,11 @@ class Person(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The user id the memory sees."""
+        """The user id the memory sees; it needs no escaping in a path."""
         return f"{PREFIX}-{self.tag}-{self.process}.{self.number}"
 
     def session(self, number: int) -> str:
-        """The session id the memory sees."""
+        """The session id the memory sees; it needs no escaping in a path."""
         return f"{PREFIX}-{self.tag}-{self.process}.{self.number}-s{number}"
 
     def conversation(self, scope: Scope, session: int) -> str:

@@ -33,15 +33,11 @@ class Listing(NamedTuple):
     """The list is exactly the end of the ledger, and no append was in flight."""
 
 
-def match(ledger: Ledger, items: Sequence[Item], capacity: int | None) -> Listing:
+def match(ledger: Ledger, items: list[Item], capacity: int | None) -> Listing:
     """Find out what each listed element is."""
-    tail = ledger.standing if capacity is None else ledger.standing[max(len(ledger.standing) - capacity, 0) :]
-    if len(items) == len(tail) and all(
-        item.id == entry.token and item.role == entry.role and item.content == entry.content
-        for item, entry in zip(items, tail, strict=True)
-    ):
-        runs = encode_runs([(entry.device, entry.seq) for entry in tail])
-        return Listing(list(tail), runs, [], 0, ledger.quiet)
+    tail = ledger.standing[max(len(ledger.standing) - capacity, 0) :] if capacity is not None else ledger.standing[:]
+    if items == [entry.item for entry in tail]:
+        return Listing(tail, _runs(tail), [], 0, ledger.quiet)
     shown: dict[Entry, None] = {}
     intact: list[tuple[str, int]] = []
     odd: list[Odd] = []
@@ -62,6 +58,12 @@ def match(ledger: Ledger, items: Sequence[Item], capacity: int | None) -> Listin
                 Odd(at=at, why="corrupted", kind=kind, device=entry.device, seq=entry.seq, text=_excerpt(item.content))
             )
     return Listing(list(shown), encode_runs(intact), odd, duplicates, exact=False)
+
+
+def _runs(tail: Sequence[Entry]) -> list[tuple[str, int, int]]:
+    if tail and len({entry.device for entry in tail}) == 1 and tail[-1].seq - tail[0].seq == len(tail) - 1:
+        return [(tail[0].device, tail[0].seq, tail[-1].seq)]
+    return encode_runs([(entry.device, entry.seq) for entry in tail])
 
 
 class Finding(NamedTuple):

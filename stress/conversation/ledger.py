@@ -7,12 +7,13 @@ from collections.abc import Callable, Sequence
 from goldfish.contract import Scope
 from goldfish.rule import Message
 from goldfish.token import Person, Token, mark
+from stress.targets.reference import Item
 
 
 class Entry(Message):
     """A message as it was said: what the rule knows of it, and its content."""
 
-    __slots__ = ("content", "role", "token", "turn")
+    __slots__ = ("content", "item", "role", "token", "turn")
 
     def __init__(
         self, token: Token, turn: int, role: str, text: str, session: str, sent_ns: int, batch: int, place: int
@@ -22,6 +23,8 @@ class Entry(Message):
         self.turn = turn
         self.role = role
         self.content = mark(self.token, text)
+        self.item = Item(self.token, role, self.content)
+        """How a sound list shows it."""
 
 
 class Ledger:

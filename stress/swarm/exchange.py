@@ -34,7 +34,7 @@ class Result(NamedTuple):
     instance: str | None = None
     detail: str = ""
     """For people, of few variants and without anything from a body."""
-    items: tuple[Item, ...] | None = None
+    items: list[Item] | None = None
     """What a recall that is ok listed."""
 
 
@@ -59,14 +59,14 @@ def of_recall(target: ReferenceTarget, answer: Answer | AttemptError) -> Result:
     if isinstance(answer, AttemptError):
         return _unanswered(answer, write=False)
     if answer.status == 404:
-        return _result("ok", None, answer)._replace(items=())
+        return _result("ok", None, answer)._replace(items=[])
     if not 200 <= answer.status < 300:
         return _refused(answer, write=False)
     try:
         items = target.listed(answer)
     except UnreadableError:
         return _result("fail", "unparsable", answer)
-    return _result("ok", None, answer)._replace(items=tuple(items))
+    return _result("ok", None, answer)._replace(items=items)
 
 
 def of_delete(answer: Answer | AttemptError) -> Result:

@@ -23,6 +23,7 @@ BODY_BYTES_MAX = 16 * 1024 * 1024
 HEAD_BYTES_MAX = 64 * 1024
 READ_BYTES = 64 * 1024
 TIMEOUT_S = 10.0
+FRESH_S = 0.01
 
 _PORTS = {"http": 80, "https": 443}
 
@@ -181,6 +182,7 @@ class Connection:
     def __init__(self, endpoint: Endpoint, timeout_s: float = TIMEOUT_S) -> None:
         self.used = 0
         """Requests sent on it."""
+        self._answered_s = 0.0
         self._socket: socket.socket | ssl.SSLSocket | None = None
         try:
             raw = socket.create_connection((endpoint.host, endpoint.port), timeout_s)
@@ -202,9 +204,14 @@ class Connection:
 
     @property
     def usable(self) -> bool:
-        """Whether the peer has kept it open and silent; asked before every reuse, so that no request meets a corpse."""
+        """Whether the peer has kept it open and silent; asked before every reuse, so that no request meets a corpse.
+
+        A connection that has answered just now is taken for open: looking costs more than it could find.
+        """
         if self._socket is None:
             return False
+        if monotonic() - self._answered_s < FRESH_S:
+            return True
         try:
             self._socket.settimeout(0)
             self._socket.recv(1)
@@ -229,7 +236,9 @@ class Connection:
         whole = False
         try:
             sock.settimeout(timeout_s)
-            sock.sendall(request)
+            sent = sock.send(request)
+            if sent < len(request):
+                sock.sendall(request[sent:])
             received = 0
             while not answer.complete:
                 sock.settimeout(max(deadline - monotonic(), 0.001))
@@ -264,6 +273,7 @@ class Connection:
         finally:
             if not whole or not answer.keep_alive:
                 self.close()
+        self._answered_s = monotonic()
         return answer
 
     def close(self) -> None:

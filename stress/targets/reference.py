@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple, TypeVar
 from urllib.parse import quote
 
@@ -18,7 +19,6 @@ class Item(msgspec.Struct, frozen=True):
     id: str
     role: str
     content: str
-    session: str | None = None
 
 
 class Request(NamedTuple):
@@ -100,6 +100,7 @@ class ReferenceTarget:
         return _read(_histories, answer).messages
 
 
+@lru_cache(maxsize=4096)
 def _id(text: str) -> str:
     return quote(text, safe="")
 

@@ -28,7 +28,7 @@ class Told:
         return entry
 
     def complaint(self, *items: Item, bound: int | None = None) -> str | None:
-        listing = check.match(self.ledger, items, bound)
+        listing = check.match(self.ledger, list(items), bound)
         self.now += 2
         check.note_shown(self.ledger, listing, self.now)
         return check.judge(self.ledger, listing, self.now - 1, self.now, bound, Contract()).complaint

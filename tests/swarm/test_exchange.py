@@ -75,7 +75,7 @@ def test_recalls(observed: Answer | AttemptError, outcome: str, reason: str | No
 
 
 def test_an_unknown_session_is_an_empty_list() -> None:
-    assert of_recall(TARGET, answer(404)).items == ()
+    assert of_recall(TARGET, answer(404)).items == []
 
 
 @pytest.mark.parametrize(
