@@ -75,14 +75,16 @@ class Finding(NamedTuple):
     """A message of few variants for Locust's failures; None if nothing is wrong."""
 
 
+SOUND = Finding(checked=True, lossy=False, complaint=None)
+
+
 def judge(
     ledger: Ledger, listing: Listing, start_ns: int, end_ns: int, capacity: int | None, contract: Contract
 ) -> Finding:
     """Judge a recall; every append in flight at its end must have ended."""
-    if listing.exact and not contract.visibility_ns and capacity != 0:
-        due = any(entry.stored_ns < start_ns for entry in ledger.entries)
-        if due:
-            return Finding(checked=True, lossy=False, complaint=None)
+    at_once = listing.exact and not contract.visibility_ns and capacity != 0
+    if at_once and any(entry.stored_ns < start_ns for entry in ledger.entries):  # mostly the first
+        return SOUND
     recall = rule.Recall(
         start_ns, end_ns, capacity, sum(b - a + 1 for _, a, b in listing.seen) + len(listing.odd), listing.shown
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from goldfish.contract import Scope
 from goldfish.rule import Message
-from goldfish.token import Person, Token, mark
+from goldfish.token import Person, Series, mark
 from stress.targets.reference import Item
 
 
@@ -16,15 +16,26 @@ class Entry(Message):
     __slots__ = ("content", "item", "role", "token", "turn")
 
     def __init__(
-        self, token: Token, turn: int, role: str, text: str, session: str, sent_ns: int, batch: int, place: int
+        self,
+        device: str,
+        seq: int,
+        session: str,
+        sent_ns: int,
+        batch: int,
+        place: int,
+        *,
+        token: str,
+        turn: int,
+        role: str,
+        text: str,
     ) -> None:
-        super().__init__(token.device, token.seq, session, sent_ns, batch, place)
-        self.token = str(token)
+        super().__init__(device, seq, session, sent_ns, batch, place)
+        self.token = token
         self.turn = turn
         self.role = role
-        self.content = mark(self.token, text)
-        self.item = Item(self.token, role, self.content)
-        """How a sound list shows it."""
+        self.content = mark(token, text)
+        self.item = Item(token, role, self.content)
+        """The message as it is sent, and as a sound list shows it."""
 
 
 class Ledger:
@@ -43,11 +54,11 @@ class Ledger:
         self.index: dict[tuple[str, int], Entry] = {}
         self.standing: list[Entry] = []
         """The entries that the memory may hold, in the order of sending: what a sound recall ends with."""
-        self.devices: list[str] = []
         self.last_append_ns = 0
         self._batches = 0
         self._turns = 0
         self._next_seq: dict[str, int] = {}
+        self._series: dict[tuple[str, int], Series] = {}
         self._in_flight: set[int] = set()
         self._waiting: list[tuple[set[int], Callable[[], None]]] = []
 
@@ -57,16 +68,22 @@ class Ledger:
         turn, self._turns = self._turns, self._turns + 1
         seq = self._next_seq.get(device, 0)
         self._next_seq[device] = seq + len(messages)
+        series = self._series.get((device, session))
+        if series is None:
+            series = self._series[device, session] = Series(self.person, self.scope, session, device)
+        session_id = self.person.session(session)
         said = [
             Entry(
-                Token(self.person, self.scope, session, device, seq + place),
-                turn,
-                role,
-                text,
-                self.person.session(session),
+                device,
+                seq + place,
+                session_id,
                 start_ns,
                 batch,
                 place,
+                token=series.token(seq + place),
+                turn=turn,
+                role=role,
+                text=text,
             )
             for place, (role, text) in enumerate(messages)
         ]

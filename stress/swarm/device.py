@@ -19,7 +19,7 @@ from stress.conversation.texts import Script
 from stress.swarm import exchange
 from stress.swarm.exchange import Result
 from stress.swarm.http import Answer, AttemptError, Connection, Cookies
-from stress.targets.reference import Message, Request
+from stress.targets.reference import Request
 
 if TYPE_CHECKING:
     from stress.swarm.lifecycle import Run
@@ -48,6 +48,7 @@ class Conversation:
     def __init__(self, scenario: str, person: Person, ledger: Ledger, script: Script) -> None:
         self.scenario = scenario
         self.person = person
+        self.user_id = person.id
         self.ledger = ledger
         self.script = script
         self.sessions: set[int] = set()
@@ -60,6 +61,7 @@ class Chat:
     def __init__(self, conversation: Conversation, session: int) -> None:
         self.conversation = conversation
         self.session = session
+        self.session_id = conversation.person.session(session)
 
 
 class Device:
@@ -86,11 +88,7 @@ class Device:
         number = run.recorder.next_id()
         start_ns = time.monotonic_ns()
         said = ledger.begin(self.name, chat.session, messages, start_ns)
-        request = run.target.append(
-            self.person.id,
-            self.person.session(chat.session),
-            [Message(entry.token, entry.role, entry.content) for entry in said],
-        )
+        request = run.target.append(conversation.user_id, chat.session_id, [entry.item for entry in said])
         result, kept = exchange.KILLED, False
         try:
             answer, kept = self._attempt(request, number, chat.session)
@@ -111,7 +109,7 @@ class Device:
         run, conversation, ledger = self.run, chat.conversation, chat.conversation.ledger
         number = run.recorder.next_id()
         whole = ledger.scope == "user"
-        request = run.target.recall(self.person.id, None if whole else self.person.session(chat.session), limit)
+        request = run.target.recall(conversation.user_id, None if whole else chat.session_id, limit)
         capacity = rule.capacity(run.settings.contract.window.messages, limit)
         result, kept = exchange.KILLED, False
         listing: check.Listing | None = None
@@ -149,7 +147,7 @@ class Device:
         """Delete a session."""
         run = self.run
         number = run.recorder.next_id()
-        request = run.target.delete(self.person.id, self.person.session(chat.session))
+        request = run.target.delete(chat.conversation.user_id, chat.session_id)
         result, kept = exchange.KILLED, False
         start_ns = time.monotonic_ns()
         try:
@@ -191,15 +189,9 @@ class Device:
         return answer, kept
 
     def _bytes(self, request: Request, number: int) -> bytes:
-        endpoint = self.run.endpoint
-        head = (
-            f"{request.method} {endpoint.prefix}{request.path} HTTP/1.1\r\nHost: {endpoint.authority}\r\n"
-            f"X-Request-Id: {self.run.recorder.request_id(number)}\r\n"
-            f"Accept: application/json\r\nAccept-Encoding: identity\r\nUser-Agent: goldfish\r\n"
+        return self.run.endpoint.request(
+            request.method, request.path, self.run.recorder.request_id(number), self._cookies.header, request.body
         )
-        if request.body:
-            head += f"Content-Type: application/json\r\nContent-Length: {len(request.body)}\r\n"
-        return head.encode("ascii") + self._cookies.header + b"\r\n" + request.body
 
     def _stamped(
         self,
@@ -216,8 +208,8 @@ class Device:
         return {
             "id": number,
             "scenario": chat.conversation.scenario,
-            "user": self.person.id,
-            "session": None if whole else self.person.session(chat.session),
+            "user": chat.conversation.user_id,
+            "session": None if whole else chat.session_id,
             "conversation": chat.conversation.ledger.name,
             "device": self.name,
             "phase": self._phase or self.run.phase,

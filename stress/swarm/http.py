@@ -61,8 +61,20 @@ class Endpoint:
         self.host = parts.hostname
         self.port = port or _PORTS[parts.scheme]
         self.authority = parts.netloc
+        self.headers = (
+            f" HTTP/1.1\r\nHost: {self.authority}\r\n"
+            "Accept: application/json\r\nAccept-Encoding: identity\r\nUser-Agent: goldfish\r\nX-Request-Id: "
+        )
+        """What stands in every request between its path and its id."""
         self.prefix = parts.path.rstrip("/")
         self.tls = ssl.create_default_context() if parts.scheme == "https" else None
+
+    def request(self, method: str, path: str, request_id: str, cookies: bytes, body: bytes) -> bytes:
+        """The bytes of one request."""
+        head = f"{method} {self.prefix}{path}{self.headers}{request_id}\r\n"
+        if body:
+            head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+        return b"%b%b\r\n%b" % (head.encode("ascii"), cookies, body)
 
     def __str__(self) -> str:
         return f"{self.scheme}://{self.authority}{self.prefix}"
@@ -241,7 +253,8 @@ class Connection:
                 sock.sendall(request[sent:])
             received = 0
             while not answer.complete:
-                sock.settimeout(max(deadline - monotonic(), 0.001))
+                if received:
+                    sock.settimeout(max(deadline - monotonic(), 0.001))
                 data = sock.recv(READ_BYTES)
                 if not data:
                     answer.on_end()

@@ -11,7 +11,7 @@ from goldfish.token import Person, Token, mark
 from stress.swarm import exchange
 from stress.swarm.exchange import Result
 from stress.swarm.http import Answer, AttemptError, Connection, Cookies, Endpoint
-from stress.targets.reference import Message, ReferenceTarget, Request
+from stress.targets.reference import Item, ReferenceTarget, Request
 
 TIMEOUT_S = 3.0
 EXCERPT_CHARS = 120
@@ -24,7 +24,7 @@ def check_target(endpoint: Endpoint, target: ReferenceTarget, person: Person) ->
         TargetError: what was asked, what was expected, what came, what to try.
     """
     token = str(Token(person, "session", 0, "preflight", 0))
-    message = Message(token, "user", mark(token, "Can you remember this? · 你记得吗？ · 🐠"))
+    message = Item(token, "user", mark(token, "Can you remember this? · 你记得吗？ · 🐠"))
     session = person.session(0)
     cookies = Cookies()
 
@@ -44,16 +44,12 @@ def check_target(endpoint: Endpoint, target: ReferenceTarget, person: Person) ->
 
 
 def _ask(endpoint: Endpoint, request: Request, cookies: Cookies) -> Answer | AttemptError:
-    head = (
-        f"{request.method} {endpoint.prefix}{request.path} HTTP/1.1\r\nHost: {endpoint.authority}\r\n"
-        "X-Request-Id: preflight\r\nAccept: application/json\r\nAccept-Encoding: identity\r\nUser-Agent: goldfish\r\n"
-    )
-    if request.body:
-        head += f"Content-Type: application/json\r\nContent-Length: {len(request.body)}\r\n"
     try:
         connection = Connection(endpoint, TIMEOUT_S)
         try:
-            answer = connection.exchange(head.encode("ascii") + cookies.header + b"\r\n" + request.body, TIMEOUT_S)
+            answer = connection.exchange(
+                endpoint.request(request.method, request.path, "preflight", cookies.header, request.body), TIMEOUT_S
+            )
         finally:
             connection.close()
     except AttemptError as error:

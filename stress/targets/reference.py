@@ -14,7 +14,7 @@ from stress.swarm.http import Answer
 
 
 class Item(msgspec.Struct, frozen=True):
-    """One element of a recalled list."""
+    """One message as it is sent, or one element of a recalled list."""
 
     id: str
     role: str
@@ -29,20 +29,12 @@ class Request(NamedTuple):
     body: bytes = b""
 
 
-class Message(msgspec.Struct, frozen=True):
-    """One message as it is sent."""
-
-    id: str
-    role: str
-    content: str
-
-
 class UnreadableError(Exception):
     """A 2xx answer that has not the form the interface promises."""
 
 
 class _Batch(msgspec.Struct):
-    messages: Sequence[Message]
+    messages: Sequence[Item]
 
 
 class _Stored(msgspec.Struct):
@@ -69,7 +61,7 @@ class ReferenceTarget:
 
     name = "reference"
 
-    def append(self, user: str, session: str, messages: Sequence[Message]) -> Request:
+    def append(self, user: str, session: str, messages: Sequence[Item]) -> Request:
         """Messages for one session of a user."""
         return Request("POST", f"/v1/users/{_id(user)}/sessions/{_id(session)}/messages", _encode(_Batch(messages)))
 
