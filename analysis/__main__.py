@@ -12,13 +12,12 @@ import io
 import sys
 import traceback
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from goldfish.errors import GoldfishError
-from goldfish.terminal import console
+from goldfish.terminal import console, emit
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,9 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("error: the analyzer failed; nothing was judged. Report it with the run directory.", file=sys.stderr)
         return 4
     if options.json:
-        with suppress(BrokenPipeError):
-            sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(results), indent=2) + b"\n")
-            sys.stdout.buffer.flush()
+        emit(msgspec.json.format(msgspec.json.encode(results), indent=2).decode())
     else:
         console().print(render(msgspec.to_builtins(results)))
     return results.exit_code

@@ -17,9 +17,23 @@ class _Console(Console):
     def on_broken_pipe(self) -> None:
         """Print the rest to nobody."""
         self.quiet = True
-        silence = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(silence, sys.stdout.fileno())
-        os.close(silence)
+        _silence()
+
+
+def emit(text: str) -> None:
+    """Print text for programs on standard output."""
+    try:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _silence()
+
+
+def _silence() -> None:
+    # What is still buffered would be flushed at the end of the process, and fail again.
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def console(**options: Any) -> Console:

@@ -228,14 +228,14 @@ def anomalies(as_json: bool) -> int:
 
 
 def _list(as_json: bool, entries: list[Any], columns: dict[str, str]) -> int:
+    from goldfish.terminal import console, emit
+
     if as_json:
         plain = [entry._asdict() if hasattr(entry, "_asdict") else entry for entry in entries]
-        click.echo(msgspec.json.format(msgspec.json.encode(plain), indent=2).decode())
+        emit(msgspec.json.format(msgspec.json.encode(plain), indent=2).decode())
         return 0
     from rich.table import Table
     from rich.text import Text
-
-    from goldfish.terminal import console
 
     table = Table(box=None, padding=(0, 2, 1, 0), header_style="bold")
     for title in columns:

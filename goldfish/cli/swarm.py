@@ -22,7 +22,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.text import Text
 
 from goldfish.errors import GoldfishError, UsageError
-from goldfish.terminal import console
+from goldfish.terminal import console, emit
 
 if TYPE_CHECKING:
     from stress.deployment import Plan
@@ -58,7 +58,7 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
     def show(self, *, as_json: bool) -> None:
         """Print the verdict."""
         if as_json:
-            sys.stdout.write(json.dumps(self.results, indent=2, ensure_ascii=False) + "\n")
+            emit(json.dumps(self.results, indent=2, ensure_ascii=False))
             return
         out = console()
         if self.results is None:
