@@ -14,6 +14,7 @@ from analysis.record import Record
 from analysis.report import model
 from analysis.results import Results, Scenario
 from analysis.worst import worst_conversations
+from goldfish.contract import in_words
 from goldfish.oplog import Operation
 from goldfish.spec import Spec
 from goldfish.table import headline
@@ -37,6 +38,7 @@ def page(record: Record, judged: Mapping[str, Checked], results: Results) -> mod
         seed=run.seed,
         versions=run.versions,
         command=shlex.join(run.command),
+        owed=in_words(results.contract, results.budget),
         confidence=results.budget.confidence,
         scenarios=results.scenarios,
         meanings=run.meanings,

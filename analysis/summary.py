@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from goldfish.table import NOTHING, REASONS_MAX, headline, plain, share, span
+from goldfish.table import NOTHING, REASONS_MAX, headline, plain, share, span, told
 
 # Whatever could start markup, a table cell, an automatic link, a mention or a reference to an issue.
 _SPECIAL = re.compile(r"[\\`*_\[\]#|~$@]|\.(?=[^\s\d])|:(?=/)")
@@ -18,7 +18,7 @@ def summary(results: Mapping[str, Any]) -> str:
     lines = [
         f"## {_escape(headline(results))}",
         "",
-        f"Run {_escape(results['run'])}, exit code {results['exit_code']}",
+        f"Run {_escape(results['run'])}, exit code {results['exit_code']}. Owed: {_escape(told(results))}.",
         "",
         f"| scenario | checked recalls | lossy | loss rate | {level:.0%} interval | harmed | lost | late | other |",
         "|---|--:|--:|--:|--:|--:|--:|--:|---|",

@@ -27,6 +27,7 @@ Outcome = Literal["pass", "fail", "inconclusive"]
 UNSETTLED_MAX = 0.05
 """Share of a scenario's messages that may be unsettled after the final recalls."""
 
+PROBLEMS_MAX = 5
 ADVICE = {
     "duplicated": "Take the message id as the idempotency key.",
     "reordered": "Order by a sequence that the store assigns.",
@@ -166,7 +167,7 @@ def _vacuity(record: Record, tallies: Sequence[Tally]) -> list[Reason]:
         if not tally.recalls.trials:
             text = (
                 f"Nothing was checked: {count(tally.sent, 'message')} sent, but no answered recall owed any. "
-                "Look at the failed requests; the target may not answer as its mapping says."
+                "Look at failed requests, and whether the contract owes anything so soon: visibility_ms, window."
             )
             reasons.append(Reason(code="nothing-checked", scenario=tally.name, text=text))
         if finals and tally.unsettled > UNSETTLED_MAX * tally.sent:
@@ -177,6 +178,9 @@ def _vacuity(record: Record, tallies: Sequence[Tally]) -> list[Reason]:
                 "them. Look at appends that time out or answer 5xx: what is certainly not stored should answer 4xx."
             )
             reasons.append(Reason(code="unsettled", scenario=tally.name, text=text))
+    for problem in record.run.problems[:PROBLEMS_MAX]:
+        text = f"{problem} What the rest of it would have found is unknown; mend it and run again."
+        reasons.append(Reason(code="swarm-problem", text=text))
     if record.run.ended == "aborted":
         text = "The run was aborted before its conversations were closed. Run it again to the end."
         reasons.append(Reason(code="aborted", text=text))
@@ -251,7 +255,7 @@ def _fates(tally: Tally) -> str:
     """What became of the messages that were missed."""
     fates = tally.fates
     lost = fates["lost: never visible"] + fates["lost: vanished"]
-    parts = [f"{count(lost, 'message')} lost"] if lost else []
+    parts = [f"{count(lost, 'message')} lost (missing to the end, see settle_ms)"] if lost else []
     if fates["stale"]:
         parts.append(f"{fates['stale']:,} late{_lateness(tally)}")
     if fates["flicker"]:

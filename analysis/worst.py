@@ -126,6 +126,8 @@ def _present(
             whose += f", tenant {owner.tenant}"
         return Row(mark="foreign", shown=Shown(kind="foreign", text=spoken(element.text), detail=whose))
     if isinstance(element, Odd):
+        if not any(found.line == entry.line and found.detail == element.why for found in checked.findings):
+            return Row(mark="not-owed", shown=Shown(kind="unmarked", text=spoken(element.text), detail="allowed"))
         detail = "of another run" if element.why == "other-run" else "without a token"
         return Row(mark="phantom", shown=Shown(kind="unmarked", text=spoken(element.text), detail=detail))
     if message is None:

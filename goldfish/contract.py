@@ -41,9 +41,16 @@ class Contract(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     visibility_ms: Duration = 0
     """An append acknowledged at b is in every recall that starts after b + visibility_ms."""
     unmarked: Literal["forbid", "allow"] = "forbid"
-    """Listed elements that nobody of us wrote, such as system prompts or summaries: a finding, or none."""
+    """Listed elements that nobody of us wrote, such as system prompts or summaries: "forbid" or "allow"."""
     settle_ms: Duration | None = None
     """Pause between a conversation's last append and its final recall; None: twice the visibility, at least 2 s."""
+
+    def __post_init__(self) -> None:
+        if self.settle_ms is not None and self.settle_ms < self.visibility_ms:
+            raise ValueError(
+                f"settle_ms = {self.settle_ms:g} is shorter than visibility_ms = {self.visibility_ms:g}: "
+                "final recalls would come before anything is owed"
+            )
 
     @property
     def visibility_ns(self) -> int:
@@ -63,14 +70,30 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     context_loss: Share = 0.0
     """Highest tolerated share of lossy recalls among checked recalls; 0: any proven loss fails the run."""
     disorder: Literal["fail", "report"] = "fail"
-    """Proven duplicated, reordered or phantom messages: they fail the run, or are only reported. (A foreign or
-    corrupted message, or a rejected one that is shown, always fails it.)"""
+    """Proven duplicated, reordered or phantom messages: "fail" the run, or "report" only. (A foreign or corrupted
+    message, or a rejected one that is shown, always fails it.)"""
     request_failures: Share = 0.01
     """Highest tolerated share of failed and indeterminate requests; requests marked failed for loss do not count."""
     min_conversations: Count = 100
     """Checked conversations per scenario below which a pass is inconclusive."""
     confidence: Annotated[float, msgspec.Meta(gt=0.5, lt=1)] = 0.95
     """Of every interval and test."""
+
+
+def in_words(contract: Contract, budget: Budget) -> str:
+    """What was promised and tolerated, in a line for people."""
+    window = contract.window.messages
+    parts = [
+        f"recall by {' and '.join(contract.scope)}",
+        f"the newest {window} messages" if window else "the whole history",
+        f"visible {contract.visibility_ms:g} ms after the acknowledgement"
+        if contract.visibility_ms
+        else "visible at once",
+        f"unmarked elements {'allowed' if contract.unmarked == 'allow' else 'forbidden'}",
+        f"final recalls after {contract.settle_s:g} s",
+        f"tolerated loss {budget.context_loss:.3%}" if budget.context_loss else "no loss tolerated",
+    ]
+    return ", ".join(parts + (["disorder only reported"] if budget.disorder == "report" else []))
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -113,7 +136,20 @@ def _explain(path: Path, text: str, raw: dict[str, Any], problem: str) -> str:
     found: Any = raw
     for key in keys:
         found = found.get(key, found) if isinstance(found, dict) else found
-    return f"{path}:{_line(text, keys)}: {'.'.join(keys) or 'the file'} = {found!r}: {message[:1].lower()}{message[1:]}"
+    where = ".".join(keys)
+    allowed_here = f"; allowed: {_ALLOWED[where]}" if where in _ALLOWED else ""
+    told = f"{message[:1].lower()}{message[1:]}{allowed_here}"
+    if isinstance(found, dict):
+        return f"{path}:{_line(text, keys)}: [{where}]: {told}"
+    return f"{path}:{_line(text, keys)}: {where or 'the file'} = {found!r}: {told}"
+
+
+_ALLOWED = {
+    "contract.scope": '["session"], ["user"] or both',
+    "contract.window": "{messages = N}",
+    "contract.unmarked": '"forbid" or "allow"',
+    "budget.disorder": '"fail" or "report"',
+}
 
 
 def _fields(keys: list[str]) -> list[str]:

@@ -48,6 +48,8 @@ def _toml(value: object) -> str:
         return "not set"
     if isinstance(value, tuple):
         return "[" + ", ".join(f'"{part}"' for part in value) + "]"
+    if isinstance(value, str):
+        return f'"{value}"'
     return f"{value:g}" if isinstance(value, float) else str(value) if isinstance(value, int) else "{}"
 
 

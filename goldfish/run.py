@@ -52,6 +52,8 @@ class Run(msgspec.Struct, kw_only=True):
     git_commit: str | None = None
     counters: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
     """Per process, as it reported them at the end: rows per kind, and checked and lossy recalls per scenario."""
+    problems: list[str] = msgspec.field(default_factory=list)
+    """What went wrong in the swarm itself, such as a story that raised: what it would have found is unknown."""
     ended: str | None = None
     """Why the run ended; None while it is under way or if nobody could say."""
 

@@ -10,9 +10,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
+
+from goldfish.contract import Budget, Contract, in_words
 
 NOTHING = "–"
 REASONS_MAX = 40
@@ -71,8 +74,14 @@ def headline(results: Mapping[str, Any]) -> str:
         return f"INCONCLUSIVE: {found}, but that is not enough to pass."
     worst = max((scenario["recalls"]["high"] for scenario in scenarios), default=1.0)
     level = results["budget"]["confidence"]
-    sentence = f"PASS: {found}; no scenario's loss rate is above {share(worst)} ({level:.0%} interval)."
+    sentence = f"PASS: {found}; with {level:.0%} confidence every scenario's loss rate is below {share(worst)}."
     return sentence if results["exit_code"] == 0 else f"{sentence} But too many requests failed."
+
+
+def told(results: Mapping[str, Any]) -> str:
+    """What was promised and tolerated."""
+    contract = msgspec.convert(results["contract"], Contract)
+    return in_words(contract, msgspec.convert(results["budget"], Budget))
 
 
 def render(results: Mapping[str, Any]) -> RenderableType:
@@ -88,6 +97,7 @@ def render(results: Mapping[str, Any]) -> RenderableType:
     parts: list[RenderableType] = [Text(headline(results), style=_STYLES[results["verdict"]]), Text(), table]
     if any(scenario["messages"]["stale"] + scenario["messages"]["flicker"] for scenario in results["scenarios"]):
         parts.append(Text("late: missing when owed, but shown again, for good or by turns", style="dim"))
+    parts.append(Text(f"owed: {told(results)}", style="dim"))
     for skipped in results["skipped"]:
         parts.append(Text(f"skipped {plain(skipped['scenario'], 100)}: {plain(skipped['reason'])}", style="dim"))
     reasons = results["reasons"]

@@ -130,6 +130,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     versions: dict[str, str] = {}
     command: str = ""
     """What to type to run it again."""
+    owed: str = ""
+    """What the memory promised and what was tolerated, in words."""
     confidence: float = 0.95
     """Level of all intervals."""
     scenarios: list[Scenario] = []

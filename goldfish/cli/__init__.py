@@ -148,7 +148,7 @@ def run(
         ours = {"--deploy": deploy, "--store": store, "--instances": instances, "--balance": balance}
         given = [name for name, value in ours.items() if value] + ["--defect"] * bool(defects)
         if given:
-            raise click.UsageError(f"{', '.join(given)} describe an embedded deployment; --host names one that runs")
+            raise click.UsageError(f"{', '.join(given)}: only for an embedded deployment; --host names one that runs")
         result = run_external(load, host)
     else:
         result = run_embedded(load, plan_of(store or "journal", instances or 3, balance or "round-robin", defects, 0))

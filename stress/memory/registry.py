@@ -142,7 +142,7 @@ def _parameters(spec: Spec, store: str) -> dict[str, float]:
     if spec.name not in offered:
         stores = _listed(DEFECTS[spec.name].stores)
         raise UsageError(
-            f"store '{store}' has no defect '{spec.name}' (that is one of {stores}); it has {_listed(offered)}"
+            f"store '{store}' has no defect '{spec.name}'; try --store {stores}. '{store}' has {_listed(offered)}"
         )
     values = {parameter.name: parameter.default for parameter in offered[spec.name].parameters}
     for key, value in spec.values.items():

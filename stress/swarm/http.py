@@ -52,7 +52,9 @@ class Endpoint:
         if parts.username is not None or parts.password is not None:
             raise UsageError("the host carries a user name or password; they would end in logs: give the URL without")
         if parts.scheme not in _PORTS or not parts.hostname:
-            raise UsageError(f"'{url}' is no HTTP address; expected e.g. http://127.0.0.1:8080")
+            raise UsageError(
+                f"'{url}' is no HTTP address; expected e.g. http://127.0.0.1:8080, with http:// or https://"
+            )
         if parts.query or parts.fragment:
             raise UsageError(
                 f"'{url}' has a query or a fragment; expected scheme, host, port and perhaps a path prefix"

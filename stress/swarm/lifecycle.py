@@ -49,6 +49,8 @@ DRAIN_S = TIMEOUT_S + 2
 FINAL_S = 60.0
 """Longest time for all final recalls of a run; what is not closed by then stays unsettled, and the verdict says so."""
 
+PROBLEMS_MAX = 20
+
 log = logging.getLogger("goldfish")
 
 _current: Run | None = None
@@ -165,6 +167,13 @@ class Run:
         """Somebody nobody has been before."""
         self._persons += 1
         return Person(self._tag, 0, self._persons)
+
+    def problem(self, text: str) -> bool:
+        """Note once what went wrong in the swarm itself; tells whether it was new."""
+        if text in self.record.problems or len(self.record.problems) >= PROBLEMS_MAX:
+            return False
+        self.record.problems.append(text)
+        return True
 
     def opened(self, conversation: Conversation) -> None:
         """A conversation has begun."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+import logging
 from collections.abc import Callable, Iterator
 from random import Random
-from typing import ClassVar
+from typing import ClassVar, NoReturn
 
 import gevent
 from gevent.event import Event
 from locust import User, between, task
-from locust.exception import StopUser
+from locust.exception import InterruptTaskSet, RescheduleTask, StopTest, StopUser
 
 from goldfish.contract import Scope
 from goldfish.token import Person
@@ -20,6 +22,8 @@ from stress.swarm import hooks, lifecycle
 from stress.swarm.device import Chat, Conversation, Device
 
 hooks.install()
+
+log = logging.getLogger("goldfish")
 
 
 class MemoryUser(User):  # type: ignore[misc]
@@ -118,9 +122,22 @@ class MemoryUser(User):  # type: ignore[misc]
                 next(self._story)
             except StopIteration:
                 self._close_story()
-            except Exception:
+            except (StopUser, StopTest, RescheduleTask, InterruptTaskSet):
                 self._close_story()
                 raise
+            except Exception as error:  # noqa: BLE001 - whatever a story raises is told, and bars a pass
+                self._close_story()
+                self._give_up(error)
+
+    def _give_up(self, error: Exception) -> NoReturn:
+        """A story that raises is the scenario's fault: this user stops, and the run cannot pass."""
+        what = f"{type(error).__name__}: {error}"
+        if not inspect.isgeneratorfunction(self.story):
+            what = "story() is no generator: put a bare `yield` after each turn"
+        if self._run.problem(f"The story of {self.scenario()} ended with {what}."):
+            log.error("the story of %s ended", self.scenario(), exc_info=error)
+        self.environment.events.user_error.fire(user_instance=self, exception=error, tb=error.__traceback__)
+        raise StopUser
 
     def _close_story(self) -> None:
         self._story = None

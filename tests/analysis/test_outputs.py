@@ -123,7 +123,7 @@ def test_the_headline_says_how_far_a_pass_reaches(tmp_path: Path) -> None:
     analyze(write(tmp_path, many(10), budget=BUDGET))
     assert headline(results_of(tmp_path)) == (
         "PASS: no loss in 40 checked recalls of 10 conversations; "
-        "no scenario's loss rate is above 30.8 % (95% interval)."
+        "with 95% confidence every scenario's loss rate is below 30.8 %."
     )
 
 

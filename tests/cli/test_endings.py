@@ -330,3 +330,16 @@ def test_an_interrupt_before_the_load_is_told(tmp_path: Path) -> None:
         until(lambda: not alive(below), f"the end of {alive(below)}")
     assert process.returncode == 4
     assert "interrupted" in output or "INCONCLUSIVE" in output
+
+
+def test_an_interrupt_while_the_run_ends_by_itself_still_judges(memory: Deployment, tmp_path: Path) -> None:
+    contract = tmp_path / "settle.toml"
+    contract.write_text("[contract]\nsettle_ms = 4000\n[budget]\nmin_conversations = 3\n")
+    arguments = ("run", "two-devices", "--host", memory.url, "-u", 6, "--turns", 60, "--contract", contract)
+    with started(*arguments, cwd=tmp_path) as process:
+        until(lambda: recording(tmp_path), "rows of the load")
+        (directory,) = run_directories(tmp_path)
+        until(lambda: not growing(directory), "the load to end")
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == results_of(directory)["exit_code"] == 0, output

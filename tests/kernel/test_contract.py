@@ -44,7 +44,7 @@ def test_a_contract_is_read(tmp_path: Path) -> None:
 
 def test_final_recalls_wait_twice_the_visibility(tmp_path: Path) -> None:
     assert Contract(visibility_ms=5_000).settle_s == 10
-    assert Contract(visibility_ms=5_000, settle_ms=100).settle_s == 0.1
+    assert Contract(visibility_ms=50, settle_ms=100).settle_s == 0.1
 
 
 @pytest.mark.parametrize(
@@ -59,6 +59,11 @@ def test_final_recalls_wait_twice_the_visibility(tmp_path: Path) -> None:
         ("[budget]\nconfidence = 'high'\n", ["goldfish.toml:2", "budget.confidence", "high"]),
         ("[budjet]\n", ["goldfish.toml:1", "budjet", "contract, budget"]),
         ("[contract\n", ["not valid TOML", "line 1"]),
+        ("[contract]\nunmarked = 'allowed'\n", ["goldfish.toml:2", "'allowed'", '"forbid" or "allow"']),
+        ("[contract]\nwindow = 12\n", ["goldfish.toml:2", "12", "{messages = N}"]),
+        ("[contract]\nscope = 'session'\n", ["goldfish.toml:2", '["session"]']),
+        ("[contract]\nvisibility_ms = 4000\nsettle_ms = 1000\n", ["goldfish.toml:1", "shorter than visibility_ms"]),
+        ("[contract]\nvisibility_ms = 1e9\n", ["goldfish.toml:2", "<= 600000"]),
     ],
 )
 def test_a_mistake_is_named_with_its_line(tmp_path: Path, text: str, words: list[str]) -> None:
