@@ -119,7 +119,7 @@ def test_a_defect_given_to_one_instance_replaces_the_one_given_to_all_and_defaul
     ("store", "defects", "told"),
     [
         ("user-profile", ["late-delivery"], "unknown defect 'late-delivery': known are instance-cache, lost-update"),
-        ("journal", ["lost-update"], "store 'journal' has no defect 'lost-update' .*user-profile.* it has none"),
+        ("journal", ["lost-update"], "store 'journal' has no defect 'lost-update'; try --store user-profile"),
         ("user-profile", ["lost-update:gap=3"], "unknown parameter 'gap', known are gap_ms"),
         ("user-profile", ["lost-update:gap_ms=-1"], "gap_ms is '-1', expected a number"),
         ("user-profile", ["lost-update:gap_ms=soon"], "gap_ms is 'soon', expected a number"),
