@@ -45,7 +45,8 @@ def install() -> None:
 
 def _add_options(parser: Any) -> None:
     add_options(parser)
-    parser.set_defaults(web_host="127.0.0.1")
+    # On loopback unless told otherwise; and all users at once, as `goldfish run` has them, not one a second.
+    parser.set_defaults(web_host="127.0.0.1", spawn_rate=100)
 
 
 def _on_init(environment: Any, runner: Any, **_: Any) -> None:
