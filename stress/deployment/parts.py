@@ -64,6 +64,8 @@ class Postgres:
             "unix_socket_permissions": "0700",
             "max_connections": str(_CONNECTIONS_SPARE + self._instances * _CONNECTIONS_PER_INSTANCE),
             "shared_buffers": "64MB",
+            # In the data folder, so that they go with it even when PostgreSQL is killed.
+            "dynamic_shared_memory_type": "mmap",
             # What a commit wrote is in the system's memory and outlives any process that is killed here; fsync only
             # guards against the machine losing power, after which nobody looks at this folder again.
             "fsync": "off",
