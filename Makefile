@@ -16,7 +16,7 @@ export UV_LINK_MODE = copy
 # What is imported often is compiled once, at installation; a setting around us must not undo that.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install install-dev demo test test-all lint format bench lock clean
+.PHONY: help install install-dev demo test evidence test-all lint format bench lock clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -47,6 +47,9 @@ demo: install ## the main job on a sound and on a broken memory: two tables, two
 
 test: install-dev ## the tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+evidence: install-dev ## the evidence for the rule of loss, with its counts
+	$(BIN)/python -m pytest tests/evidence -q -s -p no:xdist
 
 test-all: install-dev lint ## lint, and the tests with ten times the evidence
 	EVIDENCE_SCALE=10 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 3600
