@@ -18,12 +18,18 @@ from pathlib import Path
 from analysis.assumptions import examine
 from analysis.record import Conversation, Doubt, Log, Record
 from goldfish.errors import RecordError
-from goldfish.oplog import Append, Delete, Footer, Header, Recall, read_log
+from goldfish.oplog import Append, Delete, Footer, Header, Recall, Sample, Touch, read_log
 from goldfish.rule import NEVER
 from goldfish.run import TRANSCRIPT, Run, read_run
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
-_KINDS: dict[type, str] = {Append: "append", Recall: "recall", Delete: "delete"}
+_KINDS: dict[type, str] = {
+    Append: "append",
+    Recall: "recall",
+    Delete: "delete",
+    Touch: "touch",
+    Sample: "sample",
+}
 
 
 def load(directory: Path, only: str | None = None) -> Record:
@@ -76,6 +82,8 @@ def _read(directory: Path, run: Run, process: str, conversations: dict[str, Conv
                 raise _ContradictionError(f"{log.path}:{number}: expected a header as the first line")
             elif isinstance(row, Footer):
                 footer = row
+            elif isinstance(row, Sample):
+                counts["sample"] += 1
             else:
                 if row.id in ids:
                     raise _ContradictionError(f"{log.path}:{number}: operation {row.id} stands twice in this log")
@@ -86,7 +94,8 @@ def _read(directory: Path, run: Run, process: str, conversations: dict[str, Conv
                         "ns; the clock cannot be trusted"
                     )
                 counts[_KINDS[type(row)]] += 1
-                if only is None or row.conversation == only:
+                # A touch matters to expiry alone, and no contract with one is accepted.
+                if not isinstance(row, Touch) and (only is None or row.conversation == only):
                     _file(row, number, log, conversations)
     except _ContradictionError:
         raise

@@ -123,6 +123,20 @@ class Delete(Operation, kw_only=True, tag="delete"):
     """A request to delete the operation's session."""
 
 
+class Touch(Operation, kw_only=True, tag="touch"):
+    """Any other request that may refresh an expiry."""
+
+
+class Sample(msgspec.Struct, kw_only=True, tag_field="kind", tag="sample"):
+    """How a load process fares, once a second."""
+
+    at_ns: int
+    users: int
+    in_flight: int
+    cpu_pct: float
+    lag_ms: float
+
+
 class Header(msgspec.Struct, kw_only=True, tag_field="kind", tag="header"):
     """First line of a log."""
 
@@ -144,7 +158,7 @@ class Footer(msgspec.Struct, kw_only=True, tag_field="kind", tag="footer"):
     """Rows per kind."""
 
 
-Row = Append | Recall | Delete | Header | Footer
+Row = Append | Recall | Delete | Touch | Sample | Header | Footer
 
 
 def encode_runs(items: list[tuple[str, int]]) -> list[tuple[str, int, int]]:

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from analysis.load import load
 from goldfish.errors import RecordError
-from goldfish.oplog import LINE_BYTES_MAX
+from goldfish.oplog import LINE_BYTES_MAX, Footer
 
 from .runs import MS, Process, corrupted, sound, write
 
@@ -38,6 +39,25 @@ def test_a_whole_record_has_no_flaw_and_no_doubt(tmp_path: Path) -> None:
     (conversation,) = record.conversations.values()
     assert conversation.doubt is None
     assert conversation.scope == "session"
+
+
+def test_touches_and_samples_are_counted_and_judge_nothing(tmp_path: Path) -> None:
+    touch = (
+        b'{"kind":"touch","id":7,"scenario":"rapid-switch","user":"u","conversation":"0.0.s0","device":"phone",'
+        b'"start_ns":5,"end_ns":6,"outcome":"ok"}\n'
+    )
+    sample = b'{"kind":"sample","at_ns":9,"users":3,"in_flight":1,"cpu_pct":12.5,"lag_ms":0.4}\n'
+
+    def add(lines: list[bytes]) -> list[bytes]:
+        footer = Footer(lines=len(lines) + 2, counts={"append": 1, "recall": 1, "touch": 1, "sample": 1})
+        return [*lines[:-1], touch, sample, msgspec.json.encode(footer) + b"\n"]
+
+    record = load(rewrite(write(tmp_path, talk()), add))
+    assert record.logs[0].flaw is None
+    assert record.logs[0].rows == {"append": 1, "recall": 1, "touch": 1, "sample": 1}
+    (conversation,) = record.conversations.values()
+    assert conversation.doubt is None
+    assert len(conversation.appends) == len(conversation.recalls) == 1
 
 
 def backwards(process: Process) -> None:
