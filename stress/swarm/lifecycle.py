@@ -226,8 +226,11 @@ class Run:
         self._close()
 
     def abort(self) -> None:
-        """Close the log at once; nothing is judged. Users must have been killed."""
+        """Close the log at once; turns in flight are cut off and recorded as killed. Nothing is judged."""
+        if self.state == "closed":
+            return
         self._finishing = True
+        self.state = "drain"  # no user begins another turn while those in flight are cut off
         self.record.ended = "aborted"
         gevent.killall(list(self._turning), timeout=2)
         self._close()

@@ -82,11 +82,6 @@ class Recorder:
         except OSError as error:
             self.failure = self.failure or error
 
-    @property
-    def closed(self) -> bool:
-        """Whether the footer is written."""
-        return self._file is None
-
     def _line(self, row: object) -> None:
         line = self._encode(row) + b"\n"
         self._lines += 1
