@@ -26,7 +26,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-import pandas as pd
 import pyarrow as pa
 
 from analysis.check import Checked, Finding
@@ -61,13 +60,6 @@ def findings_table(judged: Mapping[str, Checked]) -> pa.Table:
     rows = [_row(checked, finding, judged) for checked in judged.values() for finding in checked.findings]
     rows.sort(key=lambda row: (row["process"], row["line"]))
     return pa.Table.from_pylist(rows, schema=SCHEMA)
-
-
-def findings_frame(table: pa.Table) -> pd.DataFrame:
-    """The same as a data frame; ``seq`` and ``age_ms`` are nullable."""
-    types = {pa.int64(): pd.Int64Dtype(), pa.float64(): pd.Float64Dtype(), pa.string(): pd.StringDtype()}
-    frame: pd.DataFrame = table.to_pandas(types_mapper=types.get)
-    return frame.astype({"line": "int64"})
 
 
 def _row(checked: Checked, finding: Finding, judged: Mapping[str, Checked]) -> dict[str, Any]:

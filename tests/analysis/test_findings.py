@@ -6,10 +6,11 @@ import json
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.analyze import analyze
-from analysis.findings import SCHEMA, findings_frame
+from analysis.findings import SCHEMA
 from goldfish.oplog import Owner
 
 from .runs import Process, foreign, many, write
@@ -35,8 +36,11 @@ COLUMNS = [
 
 
 def table(directory: Path, *processes: Process) -> pd.DataFrame:
+    """The file as a reader of it gets it; integers and numbers that may be missing stay what they are."""
     analyze(write(directory, *processes))
-    return findings_frame(pq.read_table(directory / "findings.parquet"))
+    types = {pa.int64(): pd.Int64Dtype(), pa.float64(): pd.Float64Dtype(), pa.string(): pd.StringDtype()}
+    frame = pq.read_table(directory / "findings.parquet").to_pandas(types_mapper=types.get)
+    return frame.astype({"line": "int64"})
 
 
 def test_the_columns_and_their_types_hold_for_an_empty_table(tmp_path: Path) -> None:
