@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from goldfish.errors import UsageError
-from stress.swarm import http as client
+from stress.swarm import answer
 from stress.swarm.http import Answer, AttemptError, Connection, Cookies, Endpoint
 
 from .standin import http, reset, say, standing_in
@@ -96,7 +96,7 @@ def test_what_is_not_http_is_unparsable() -> None:
 
 
 def test_a_body_over_its_bound_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "BODY_BYTES_MAX", 1000)
+    monkeypatch.setattr(answer, "BODY_BYTES_MAX", 1000)
     with standing_in(http(200, b"x" * 2000)) as server:
         assert failure(server.url).reason == "body-too-large"
 

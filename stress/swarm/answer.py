@@ -1,0 +1,225 @@
+"""What came back: an HTTP answer, read by the strict parser of ``httptools`` or, if it is plain, by a short cut.
+
+Almost every answer arrives in one piece, tells its length and has nothing unusual in its head. ``plain`` reads those at
+a quarter of the cost, and is as strict: it either makes what the parser makes of the same bytes, or passes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import httptools
+import msgspec
+
+from goldfish.oplog import Reason
+
+BODY_BYTES_MAX = 16 * 1024 * 1024
+HEAD_BYTES_MAX = 64 * 1024
+
+
+class AttemptError(Exception):
+    """A request that got no whole answer."""
+
+    def __init__(self, reason: Reason, detail: str, *, sent: bool, status: int | None = None) -> None:
+        super().__init__(detail)
+        self.reason: Reason = reason
+        self.sent = sent
+        """Whether a byte of the request may have left."""
+        self.status = status
+        """The status, when at least that was read."""
+
+
+class Answer(msgspec.Struct):
+    """A whole answer."""
+
+    status: int = 0
+    body: bytes = b""
+    keep_alive: bool = False
+    """Whether another request may be sent on the same connection."""
+    instance: str | None = None
+    content_type: str = ""
+    content_encoding: str = ""
+    cookies: list[str] = []
+
+
+def read(answer: Answer, receive: Callable[[], bytes]) -> None:
+    """Fill in the answer that arrives; without a whole one, what came of it stays filled in.
+
+    Args:
+        answer: a fresh one.
+        receive: waits for the next bytes; empty at the end of the connection.
+
+    Raises:
+        AttemptError: there is no whole answer.
+    """
+    data = receive()
+    if not plain(answer, data):
+        _Parser(answer).read(data, receive)
+
+
+# The short cut -------------------------------------------------------------------------------------------------------
+
+_IRRELEVANT, _UNUSUAL = "", "unusual"
+_MEANINGS = {
+    b"x-memory-instance": "instance",
+    b"set-cookie": "cookie",
+    b"content-type": "type",
+    b"content-length": "length",
+    b"content-encoding": _UNUSUAL,
+    b"connection": "connection",
+    b"proxy-connection": _UNUSUAL,
+    b"transfer-encoding": _UNUSUAL,
+    b"upgrade": _UNUSUAL,
+}
+_TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_LEGAL = bytes([ord("\t"), *range(0x20, 0x7F), *range(0x80, 0x100)])
+"""What may stand in a line of a head."""
+_NAMES_MAX = 1000
+_names: dict[bytes, str] = {}
+"""Names of headers as servers spell them, and what they mean here; so that each is looked at only once."""
+
+
+def plain(answer: Answer, data: bytes) -> bool:
+    """Fill in an answer if ``data`` is exactly one, and a plain one; else False, and it is left untouched."""
+    end = data.find(b"\r\n\r\n")
+    if end < 0 or end > HEAD_BYTES_MAX or data[:9] != b"HTTP/1.1 ":
+        return False
+    head = data[:end]
+    lines = head.split(b"\r\n")
+    if head.translate(None, _LEGAL) != b"\r\n" * (len(lines) - 1):
+        return False
+    start = lines[0]
+    status = start[9:12]
+    if start[12:13] != b" " or not status.isdigit() or status < b"200" or status in (b"204", b"304"):
+        return False
+    length = instance = content_type = None
+    cookies: list[str] = []
+    for line in lines[1:]:
+        name, colon, value = line.partition(b":")
+        meaning = _names.get(name)
+        if meaning is None:
+            meaning = _meaning(name)
+        if not colon:
+            return False
+        if meaning == _IRRELEVANT:
+            continue
+        value = value.lstrip(b" \t")
+        if meaning == "length" and length is None and value.isdigit() and len(value) < 10:
+            length = int(value)
+        elif meaning == "type":
+            content_type = value[:128].decode("latin-1")
+        elif meaning == "instance":
+            instance = value[:64].decode("latin-1")
+        elif meaning == "cookie":
+            cookies.append(value.decode("latin-1"))
+        elif meaning != "connection" or value.lower() != b"keep-alive":
+            return False
+    if length is None or len(data) != end + 4 + length or length > BODY_BYTES_MAX:
+        return False
+    answer.status = int(status)
+    answer.body = data[end + 4 :]
+    answer.keep_alive = True
+    answer.instance = instance
+    if content_type is not None:
+        answer.content_type = content_type
+    if cookies:
+        answer.cookies = cookies
+    return True
+
+
+def _meaning(name: bytes) -> str:
+    meaning = _MEANINGS.get(name.lower(), _IRRELEVANT) if _TOKEN.fullmatch(name) else _UNUSUAL
+    if len(_names) < _NAMES_MAX:
+        _names[name] = meaning
+    return meaning
+
+
+# The long way --------------------------------------------------------------------------------------------------------
+
+
+class _Parser:
+    """What ``httptools`` calls back while an answer arrives."""
+
+    def __init__(self, answer: Answer) -> None:
+        self._answer = answer
+        self._parser = httptools.HttpResponseParser(self)
+        self._complete = False
+        self._framed = False
+        self._chunks: list[bytes] = []
+        self._size = 0
+
+    def read(self, data: bytes, receive: Callable[[], bytes]) -> None:
+        """Read until the answer is whole, from the ``data`` that are here and what else is received."""
+        parser, answer = self._parser, self._answer
+        received = 0
+        try:
+            while True:
+                if not data:
+                    self._on_end()
+                    break
+                received += len(data)
+                parser.feed_data(data)
+                if self._size > BODY_BYTES_MAX or (not answer.status and received > HEAD_BYTES_MAX):
+                    raise AttemptError(
+                        "body-too-large", "the answer is over its bound", sent=True, status=answer.status or None
+                    )
+                if self._complete:
+                    break
+                data = receive()
+        except httptools.HttpParserError as error:
+            answer.keep_alive = False
+            if not self._complete:
+                raise AttemptError(
+                    "unparsable", f"not HTTP: {error}", sent=True, status=answer.status or None
+                ) from error
+        finally:
+            del self._parser  # each holds the other; now neither has to wait for the garbage collector
+        if not self._complete:
+            raise AttemptError("eof", "the connection ended early", sent=True, status=answer.status or None)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep the few headers that matter."""
+        if self._complete:
+            return
+        answer, name = self._answer, name.lower()
+        if name == b"x-memory-instance":
+            answer.instance = value[:64].decode("latin-1")
+        elif name == b"set-cookie":
+            answer.cookies.append(value.decode("latin-1"))
+        elif name == b"content-type":
+            answer.content_type = value[:128].decode("latin-1")
+        elif name == b"content-encoding":
+            answer.content_encoding = value[:32].decode("latin-1")
+        elif name in (b"content-length", b"transfer-encoding"):
+            self._framed = True
+
+    def on_headers_complete(self) -> None:
+        """Note the status as soon as it is known."""
+        if self._complete:
+            self._answer.keep_alive = False  # more came than was asked for: the next answer could not be trusted
+        else:
+            self._answer.status = self._parser.get_status_code()
+
+    def on_body(self, chunk: bytes) -> None:
+        """Collect the body up to its bound."""
+        if self._complete:
+            return
+        self._size += len(chunk)
+        if self._size <= BODY_BYTES_MAX:
+            self._chunks.append(chunk)
+
+    def on_message_complete(self) -> None:
+        """Finish, unless this was an interim answer."""
+        if self._answer.status >= 200 and not self._complete:
+            self._answer.keep_alive = bool(self._parser.should_keep_alive())
+            self._finish()
+
+    def _on_end(self) -> None:
+        """The connection has ended: so has a body that told no length."""
+        if self._answer.status >= 200 and not self._framed:
+            self._finish()
+
+    def _finish(self) -> None:
+        self._answer.body = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
+        self._complete = True
