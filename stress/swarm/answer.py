@@ -30,7 +30,7 @@ class AttemptError(Exception):
         """The status, when at least that was read."""
 
 
-class Answer(msgspec.Struct):
+class Answer(msgspec.Struct, gc=False):
     """A whole answer."""
 
     status: int = 0
