@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import httptools
 import msgspec
@@ -60,79 +61,91 @@ def read(answer: Answer, receive: Callable[[], bytes]) -> None:
 
 # The short cut -------------------------------------------------------------------------------------------------------
 
-_IRRELEVANT, _UNUSUAL = "", "unusual"
+_IRRELEVANT, _UNUSUAL, _STATUS, _LENGTH, _TYPE, _INSTANCE, _COOKIE = range(7)
 _MEANINGS = {
-    b"x-memory-instance": "instance",
-    b"set-cookie": "cookie",
-    b"content-type": "type",
-    b"content-length": "length",
+    b"content-length": _LENGTH,
+    b"content-type": _TYPE,
+    b"x-memory-instance": _INSTANCE,
+    b"set-cookie": _COOKIE,
+    b"connection": _UNUSUAL,
     b"content-encoding": _UNUSUAL,
-    b"connection": "connection",
     b"proxy-connection": _UNUSUAL,
     b"transfer-encoding": _UNUSUAL,
     b"upgrade": _UNUSUAL,
 }
-_TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_LEGAL = bytes([ord("\t"), *range(0x20, 0x7F), *range(0x80, 0x100)])
-"""What may stand in a line of a head."""
-_NAMES_MAX = 1000
-_names: dict[bytes, str] = {}
-"""Names of headers as servers spell them, and what they mean here; so that each is looked at only once."""
+_START = re.compile(rb"HTTP/1\.1 ([2-9]\d\d) [\t -~\x80-\xff]*")
+_HEADER = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([\t -~\x80-\xff]*)")
+_BODILESS = (204, 304)
+
+_LINES_MAX = 4096
+_lines: dict[bytes, tuple[int, Any]] = {}
+"""What lines of heads mean. Servers repeat themselves, so nearly every line has been read before."""
 
 
 def plain(answer: Answer, data: bytes) -> bool:
     """Fill in an answer if ``data`` is exactly one, and a plain one; else False, and it is left untouched."""
     end = data.find(b"\r\n\r\n")
-    if end < 0 or end > HEAD_BYTES_MAX or data[:9] != b"HTTP/1.1 ":
+    if not 0 < end <= HEAD_BYTES_MAX:
         return False
-    head = data[:end]
-    lines = head.split(b"\r\n")
-    if head.translate(None, _LEGAL) != b"\r\n" * (len(lines) - 1):
+    lines = data[:end].split(b"\r\n")
+    meaning, status = _lines.get(lines[0]) or _read_line(lines[0])
+    if meaning != _STATUS:
         return False
-    start = lines[0]
-    status = start[9:12]
-    if start[12:13] != b" " or not status.isdigit() or status < b"200" or status in (b"204", b"304"):
-        return False
-    length = instance = content_type = None
-    cookies: list[str] = []
+    length = instance = content_type = cookies = None
     for line in lines[1:]:
-        name, colon, value = line.partition(b":")
-        meaning = _names.get(name)
-        if meaning is None:
-            meaning = _meaning(name)
-        if not colon:
-            return False
+        meaning, value = _lines.get(line) or _read_line(line)
         if meaning == _IRRELEVANT:
             continue
-        value = value.lstrip(b" \t")
-        if meaning == "length" and length is None and value.isdigit() and len(value) < 10:
-            length = int(value)
-        elif meaning == "type":
-            content_type = value[:128].decode("latin-1")
-        elif meaning == "instance":
-            instance = value[:64].decode("latin-1")
-        elif meaning == "cookie":
-            cookies.append(value.decode("latin-1"))
-        elif meaning != "connection" or value.lower() != b"keep-alive":
+        if meaning == _LENGTH and length is None:
+            length = value
+        elif meaning == _TYPE:
+            content_type = value
+        elif meaning == _INSTANCE:
+            instance = value
+        elif meaning == _COOKIE:
+            cookies = [*(cookies or ()), value]
+        else:
             return False
-    if length is None or len(data) != end + 4 + length or length > BODY_BYTES_MAX:
+    if length is None or length != len(data) - end - 4 or length > BODY_BYTES_MAX:
         return False
-    answer.status = int(status)
+    answer.status = status
     answer.body = data[end + 4 :]
     answer.keep_alive = True
     answer.instance = instance
-    if content_type is not None:
-        answer.content_type = content_type
+    answer.content_type = content_type or ""
     if cookies:
         answer.cookies = cookies
     return True
 
 
-def _meaning(name: bytes) -> str:
-    meaning = _MEANINGS.get(name.lower(), _IRRELEVANT) if _TOKEN.fullmatch(name) else _UNUSUAL
-    if len(_names) < _NAMES_MAX:
-        _names[name] = meaning
-    return meaning
+def _read_line(line: bytes) -> tuple[int, Any]:
+    """Find out what a line of a head means, and remember it."""
+    if len(_lines) >= _LINES_MAX:
+        _lines.clear()
+    _lines[line] = read = _meaning(line)
+    return read
+
+
+def _meaning(line: bytes) -> tuple[int, Any]:
+    start = _START.fullmatch(line)
+    if start:
+        status = int(start[1])
+        return (_UNUSUAL, None) if status in _BODILESS else (_STATUS, status)
+    header = _HEADER.fullmatch(line)
+    if header is None:
+        return _UNUSUAL, None
+    meaning, value = _MEANINGS.get(header[1].lower(), _IRRELEVANT), header[2]
+    if meaning == _LENGTH:
+        return (_LENGTH, int(value)) if value.isdigit() and len(value) < 10 else (_UNUSUAL, None)
+    if meaning == _TYPE:
+        return _TYPE, value[:128].decode("latin-1")
+    if meaning == _INSTANCE:
+        return _INSTANCE, value[:64].decode("latin-1")
+    if meaning == _COOKIE:
+        return _COOKIE, value.decode("latin-1")
+    if header[1].lower() == b"connection" and value.lower() == b"keep-alive":
+        return _IRRELEVANT, None
+    return meaning, None
 
 
 # The long way --------------------------------------------------------------------------------------------------------

@@ -125,8 +125,7 @@ def test_plain_answers_take_the_short_cut(data: bytes) -> None:
     assert answer == strictly(data)
 
 
-def test_names_of_headers_are_remembered_up_to_a_bound() -> None:
-    for number in range(2 * reading._NAMES_MAX):
-        plain(Answer(), b"HTTP/1.1 200 OK\r\nX-%d: y\r\nContent-Length: 0\r\n\r\n" % number)
-    assert len(reading._names) <= reading._NAMES_MAX
-    assert plain(Answer(), b"HTTP/1.1 200 OK\r\nX-New: y\r\nContent-Length: 0\r\n\r\n")
+def test_lines_of_heads_are_remembered_up_to_a_bound() -> None:
+    for number in range(2 * reading._LINES_MAX):
+        assert plain(Answer(), b"HTTP/1.1 200 OK\r\nX-Number: %d\r\nContent-Length: 0\r\n\r\n" % number)
+        assert len(reading._lines) <= reading._LINES_MAX
