@@ -45,7 +45,6 @@ class Ledger:
         self.name = person.conversation(scope, session)
         self.entries: list[Entry] = []
         """In the order of sending; rejected ones included."""
-        self.index: dict[tuple[str, int], Entry] = {}
         self.standing: list[Entry] = []
         """The entries that the memory may hold, in the order of sending: what a sound recall ends with."""
         self.items: list[Item] = []
@@ -55,6 +54,8 @@ class Ledger:
         self.stored_ns = NEVER
         """The earliest stamp by which anything certainly was stored."""
         self.last_append_ns = 0
+        self._index: dict[tuple[str, int], Entry] = {}
+        self._indexed = 0
         self._batches = 0
         self._series: dict[tuple[str, int], tuple[str, Series]] = {}
         self._in_flight: set[int] = set()
@@ -77,7 +78,6 @@ class Ledger:
             entry = Entry(device, seq, session_id, start_ns, batch, place, item=item)
             said.append(entry)
             self.items.append(item)
-            self.index[device, seq] = entry
             seq += 1
         self.entries += said
         self.standing += said
@@ -104,6 +104,14 @@ class Ledger:
         """Find out anew which entries the memory may hold: rejected ones only if they were shown all the same."""
         self.standing = [entry for entry in self.entries if entry.maybe_stored]
         self.items = [entry.item for entry in self.standing]
+
+    @property
+    def index(self) -> dict[tuple[str, int], Entry]:
+        """The entries by (device, seq); nobody asks for it while recalls are sound."""
+        for entry in self.entries[self._indexed :]:
+            self._index[entry.device, entry.seq] = entry
+        self._indexed = len(self.entries)
+        return self._index
 
     @property
     def quiet(self) -> bool:
