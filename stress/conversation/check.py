@@ -14,6 +14,7 @@ import msgspec
 from goldfish import rule
 from goldfish.contract import Contract
 from goldfish.oplog import TEXT_CHARS_MAX, Kind, Odd, Owner, encode_runs
+from goldfish.rule import NEVER
 from goldfish.token import Token, read
 from stress.conversation.ledger import Entry, Ledger
 from stress.targets.reference import Item
@@ -94,13 +95,18 @@ def judge(
 
 
 def note_shown(ledger: Ledger, listing: Listing, end_ns: int) -> None:
-    """What an ok recall shows was stored by its end."""
-    for entry in listing.shown:
-        if end_ns < entry.shown_ns:
+    """What an ok recall shows was stored by its end; recalls are noted in the order of their ends."""
+    if not ledger.unshown:
+        return
+    for entry in reversed(listing.shown):  # what nobody has seen is mostly the newest
+        if entry.shown_ns == NEVER:
             entry.shown_ns = end_ns
             ledger.stored_ns = min(ledger.stored_ns, end_ns)
             if entry.failed:
                 ledger.reinstate()
+            ledger.unshown -= 1
+            if not ledger.unshown:
+                return
 
 
 def _complaint(verdict: rule.Judgement, listing: Listing, contract: Contract) -> str | None:

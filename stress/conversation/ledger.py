@@ -51,6 +51,8 @@ class Ledger:
         """Those entries as a sound list shows them."""
         self.devices: dict[str, int] = {}
         """Every device that said something, and the number of its next message."""
+        self.unshown = 0
+        """How many entries no recall has shown yet."""
         self.stored_ns = NEVER
         """The earliest stamp by which anything certainly was stored."""
         self.last_append_ns = 0
@@ -81,6 +83,7 @@ class Ledger:
             seq += 1
         self.entries += said
         self.standing += said
+        self.unshown += len(said)
         self._in_flight.add(batch)
         return said
 

@@ -61,15 +61,15 @@ def read(answer: Answer, receive: Callable[[], bytes]) -> None:
 
 # The short cut -------------------------------------------------------------------------------------------------------
 
-_IRRELEVANT, _UNUSUAL, _STATUS, _LENGTH, _TYPE, _INSTANCE, _COOKIE = range(7)
+_STATUS, _LENGTH, _TYPE, _INSTANCE, _UNUSUAL = "status", "length", "type", "instance", "unusual"
 _MEANINGS = {
     b"content-length": _LENGTH,
     b"content-type": _TYPE,
     b"x-memory-instance": _INSTANCE,
-    b"set-cookie": _COOKIE,
     b"connection": _UNUSUAL,
     b"content-encoding": _UNUSUAL,
     b"proxy-connection": _UNUSUAL,
+    b"set-cookie": _UNUSUAL,
     b"transfer-encoding": _UNUSUAL,
     b"upgrade": _UNUSUAL,
 }
@@ -77,56 +77,48 @@ _START = re.compile(rb"HTTP/1\.1 ([2-9]\d\d) [\t -~\x80-\xff]*")
 _HEADER = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([\t -~\x80-\xff]*)")
 _BODILESS = (204, 304)
 
-_LINES_MAX = 4096
-_lines: dict[bytes, tuple[int, Any]] = {}
-"""What lines of heads mean. Servers repeat themselves, so nearly every line has been read before."""
+
+class _Lines(dict[bytes, tuple[object, Any]]):
+    """What lines of heads mean. Servers repeat themselves, so nearly every line has been read before.
+
+    A line that does not matter here means itself.
+    """
+
+    LINES_MAX = 4096
+    LINE_BYTES_MAX = 256
+
+    def __missing__(self, line: bytes) -> tuple[object, Any]:
+        meaning = _meaning(line)
+        if len(line) <= self.LINE_BYTES_MAX:
+            if len(self) >= self.LINES_MAX:
+                self.clear()
+            self[line] = meaning
+        return meaning
+
+
+_lines = _Lines()
+_look_up = _lines.__getitem__
 
 
 def plain(answer: Answer, data: bytes) -> bool:
     """Fill in an answer if ``data`` is exactly one, and a plain one; else False, and it is left untouched."""
     end = data.find(b"\r\n\r\n")
-    if not 0 < end <= HEAD_BYTES_MAX:
+    if not 0 < end <= HEAD_BYTES_MAX or not data.startswith(b"HTTP/1.1 "):
         return False
     lines = data[:end].split(b"\r\n")
-    meaning, status = _lines.get(lines[0]) or _read_line(lines[0])
-    if meaning != _STATUS:
+    head = dict(map(_look_up, lines))
+    length = head.get(_LENGTH)
+    if length != len(data) - end - 4 or length > BODY_BYTES_MAX or _UNUSUAL in head or len(head) != len(lines):
         return False
-    length = instance = content_type = cookies = None
-    for line in lines[1:]:
-        meaning, value = _lines.get(line) or _read_line(line)
-        if meaning == _IRRELEVANT:
-            continue
-        if meaning == _LENGTH and length is None:
-            length = value
-        elif meaning == _TYPE:
-            content_type = value
-        elif meaning == _INSTANCE:
-            instance = value
-        elif meaning == _COOKIE:
-            cookies = [*(cookies or ()), value]
-        else:
-            return False
-    if length is None or length != len(data) - end - 4 or length > BODY_BYTES_MAX:
-        return False
-    answer.status = status
+    answer.status = head[_STATUS]
     answer.body = data[end + 4 :]
     answer.keep_alive = True
-    answer.instance = instance
-    answer.content_type = content_type or ""
-    if cookies:
-        answer.cookies = cookies
+    answer.instance = head.get(_INSTANCE)
+    answer.content_type = head.get(_TYPE, "")
     return True
 
 
-def _read_line(line: bytes) -> tuple[int, Any]:
-    """Find out what a line of a head means, and remember it."""
-    if len(_lines) >= _LINES_MAX:
-        _lines.clear()
-    _lines[line] = read = _meaning(line)
-    return read
-
-
-def _meaning(line: bytes) -> tuple[int, Any]:
+def _meaning(line: bytes) -> tuple[object, Any]:
     start = _START.fullmatch(line)
     if start:
         status = int(start[1])
@@ -134,18 +126,17 @@ def _meaning(line: bytes) -> tuple[int, Any]:
     header = _HEADER.fullmatch(line)
     if header is None:
         return _UNUSUAL, None
-    meaning, value = _MEANINGS.get(header[1].lower(), _IRRELEVANT), header[2]
-    if meaning == _LENGTH:
-        return (_LENGTH, int(value)) if value.isdigit() and len(value) < 10 else (_UNUSUAL, None)
+    name, value = header[1].lower(), header[2]
+    meaning = _MEANINGS.get(name)
+    if meaning == _LENGTH and value.isdigit() and len(value) < 10:
+        return _LENGTH, int(value)
     if meaning == _TYPE:
         return _TYPE, value[:128].decode("latin-1")
     if meaning == _INSTANCE:
         return _INSTANCE, value[:64].decode("latin-1")
-    if meaning == _COOKIE:
-        return _COOKIE, value.decode("latin-1")
-    if header[1].lower() == b"connection" and value.lower() == b"keep-alive":
-        return _IRRELEVANT, None
-    return meaning, None
+    if meaning is None or (name == b"connection" and value.lower() == b"keep-alive"):
+        return line, None
+    return _UNUSUAL, None
 
 
 # The long way --------------------------------------------------------------------------------------------------------
