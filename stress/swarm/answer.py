@@ -44,24 +44,9 @@ class Answer(msgspec.Struct, gc=False):
     cookies: list[str] = []
 
 
-def read(answer: Answer, receive: Callable[[], bytes]) -> None:
-    """Fill in the answer that arrives; without a whole one, what came of it stays filled in.
-
-    Args:
-        answer: a fresh one.
-        receive: waits for the next bytes; empty at the end of the connection.
-
-    Raises:
-        AttemptError: there is no whole answer.
-    """
-    data = receive()
-    if not plain(answer, data):
-        _Parser(answer).read(data, receive)
-
-
 # The short cut -------------------------------------------------------------------------------------------------------
 
-_STATUS, _LENGTH, _TYPE, _INSTANCE, _UNUSUAL = "status", "length", "type", "instance", "unusual"
+_LENGTH, _TYPE, _INSTANCE, _UNUSUAL = "length", "type", "instance", "unusual"
 _MEANINGS = {
     b"content-length": _LENGTH,
     b"content-type": _TYPE,
@@ -78,17 +63,17 @@ _HEADER = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([\t -~\x80-\xff]*)
 _BODILESS = (204, 304)
 
 
-class _Lines(dict[bytes, tuple[object, Any]]):
-    """What lines of heads mean. Servers repeat themselves, so nearly every line has been read before.
-
-    A line that does not matter here means itself.
-    """
+class _Lines(dict[bytes, Any]):
+    """What lines of heads mean. Servers repeat themselves, so nearly every line has been read before."""
 
     LINES_MAX = 4096
     LINE_BYTES_MAX = 256
 
-    def __missing__(self, line: bytes) -> tuple[object, Any]:
-        meaning = _meaning(line)
+    def __init__(self, read: Callable[[bytes], Any]) -> None:
+        self._read = read
+
+    def __missing__(self, line: bytes) -> Any:
+        meaning = self._read(line)
         if len(line) <= self.LINE_BYTES_MAX:
             if len(self) >= self.LINES_MAX:
                 self.clear()
@@ -96,33 +81,15 @@ class _Lines(dict[bytes, tuple[object, Any]]):
         return meaning
 
 
-_lines = _Lines()
-_look_up = _lines.__getitem__
-
-
-def plain(answer: Answer, data: bytes) -> bool:
-    """Fill in an answer if ``data`` is exactly one, and a plain one; else False, and it is left untouched."""
-    end = data.find(b"\r\n\r\n")
-    if not 0 < end <= HEAD_BYTES_MAX or not data.startswith(b"HTTP/1.1 "):
-        return False
-    lines = data[:end].split(b"\r\n")
-    head = dict(map(_look_up, lines))
-    length = head.get(_LENGTH)
-    if length != len(data) - end - 4 or length > BODY_BYTES_MAX or _UNUSUAL in head or len(head) != len(lines):
-        return False
-    answer.status = head[_STATUS]
-    answer.body = data[end + 4 :]
-    answer.keep_alive = True
-    answer.instance = head.get(_INSTANCE)
-    answer.content_type = head.get(_TYPE, "")
-    return True
-
-
-def _meaning(line: bytes) -> tuple[object, Any]:
+def _read_status(line: bytes) -> int | None:
+    """The status in the first line of a head; None if it is unusual."""
     start = _START.fullmatch(line)
-    if start:
-        status = int(start[1])
-        return (_UNUSUAL, None) if status in _BODILESS else (_STATUS, status)
+    status = int(start[1]) if start else None
+    return None if status in _BODILESS else status
+
+
+def _read_header(line: bytes) -> tuple[object, Any]:
+    """What a header says; one that says nothing here means itself."""
     header = _HEADER.fullmatch(line)
     if header is None:
         return _UNUSUAL, None
@@ -139,23 +106,52 @@ def _meaning(line: bytes) -> tuple[object, Any]:
     return _UNUSUAL, None
 
 
+_statuses = _Lines(_read_status)
+_headers = _Lines(_read_header)
+_look_up = _headers.__getitem__
+
+
+def plain(data: bytes) -> Answer | None:
+    """The answer, if ``data`` is exactly one, and a plain one."""
+    end = data.find(b"\r\n\r\n")
+    if end < 0:
+        return None
+    lines = data[:end].split(b"\r\n")
+    status, head = _statuses[lines[0]], dict(map(_look_up, lines[1:]))
+    length = head.get(_LENGTH)
+    if status is None or length != len(data) - end - 4 or length > BODY_BYTES_MAX:
+        return None
+    if _UNUSUAL in head or len(head) != len(lines) - 1:
+        return None
+    return Answer(status, data[end + 4 :], True, head.get(_INSTANCE), head.get(_TYPE, ""))
+
+
 # The long way --------------------------------------------------------------------------------------------------------
 
 
-class _Parser:
-    """What ``httptools`` calls back while an answer arrives."""
+class Parser:
+    """Reads any answer, with ``httptools``."""
 
-    def __init__(self, answer: Answer) -> None:
-        self._answer = answer
+    def __init__(self) -> None:
+        self.answer = Answer()
+        """What has arrived."""
         self._parser = httptools.HttpResponseParser(self)
         self._complete = False
         self._framed = False
         self._chunks: list[bytes] = []
         self._size = 0
 
-    def read(self, data: bytes, receive: Callable[[], bytes]) -> None:
-        """Read until the answer is whole, from the ``data`` that are here and what else is received."""
-        parser, answer = self._parser, self._answer
+    def read(self, data: bytes, receive: Callable[[], bytes]) -> Answer:
+        """Read until the answer is whole.
+
+        Args:
+            data: what has been received of it.
+            receive: waits for the next bytes; empty at the end of the connection.
+
+        Raises:
+            AttemptError: there is no whole answer.
+        """
+        answer = self.answer
         received = 0
         try:
             while True:
@@ -163,7 +159,7 @@ class _Parser:
                     self._on_end()
                     break
                 received += len(data)
-                parser.feed_data(data)
+                self._parser.feed_data(data)
                 if self._size > BODY_BYTES_MAX or (not answer.status and received > HEAD_BYTES_MAX):
                     raise AttemptError(
                         "body-too-large", "the answer is over its bound", sent=True, status=answer.status or None
@@ -181,12 +177,13 @@ class _Parser:
             del self._parser  # each holds the other; now neither has to wait for the garbage collector
         if not self._complete:
             raise AttemptError("eof", "the connection ended early", sent=True, status=answer.status or None)
+        return answer
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Keep the few headers that matter."""
         if self._complete:
             return
-        answer, name = self._answer, name.lower()
+        answer, name = self.answer, name.lower()
         if name == b"x-memory-instance":
             answer.instance = value[:64].decode("latin-1")
         elif name == b"set-cookie":
@@ -201,9 +198,9 @@ class _Parser:
     def on_headers_complete(self) -> None:
         """Note the status as soon as it is known."""
         if self._complete:
-            self._answer.keep_alive = False  # more came than was asked for: the next answer could not be trusted
+            self.answer.keep_alive = False  # more came than was asked for: the next answer could not be trusted
         else:
-            self._answer.status = self._parser.get_status_code()
+            self.answer.status = self._parser.get_status_code()
 
     def on_body(self, chunk: bytes) -> None:
         """Collect the body up to its bound."""
@@ -215,15 +212,15 @@ class _Parser:
 
     def on_message_complete(self) -> None:
         """Finish, unless this was an interim answer."""
-        if self._answer.status >= 200 and not self._complete:
-            self._answer.keep_alive = bool(self._parser.should_keep_alive())
+        if self.answer.status >= 200 and not self._complete:
+            self.answer.keep_alive = bool(self._parser.should_keep_alive())
             self._finish()
 
     def _on_end(self) -> None:
         """The connection has ended: so has a body that told no length."""
-        if self._answer.status >= 200 and not self._framed:
+        if self.answer.status >= 200 and not self._framed:
             self._finish()
 
     def _finish(self) -> None:
-        self._answer.body = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
+        self.answer.body = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
         self._complete = True

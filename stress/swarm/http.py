@@ -19,7 +19,7 @@ from gevent.exceptions import ConcurrentObjectUseError
 from goldfish.errors import UsageError
 from stress.swarm.answer import Answer as Answer
 from stress.swarm.answer import AttemptError as AttemptError
-from stress.swarm.answer import read
+from stress.swarm.answer import Parser, plain
 from stress.swarm.wire import TlsWire, Wire
 
 TIMEOUT_S = 10.0
@@ -153,24 +153,24 @@ class Connection:
             self._timeout_s = timeout_s
             timer = self._timer = get_hub().loop.timer(timeout_s)
         self.used += 1
-        answer = Answer()
-        whole = False
+        parser: Parser | None = None
+        answer: Answer | None = None
         timer.start(getcurrent().throw, TimeoutError)
         try:
             wire.send(request)
-            read(answer, wire.receive)
-            whole = True
+            data = wire.receive()
+            answer = plain(data)
+            if answer is None:
+                parser = Parser()
+                answer = parser.read(data, wire.receive)
         except TimeoutError as error:
-            raise AttemptError(
-                "timeout", f"no whole answer in {timeout_s:g} s", sent=True, status=answer.status or None
-            ) from error
+            detail = f"no whole answer in {timeout_s:g} s"
+            raise AttemptError("timeout", detail, sent=True, status=_status(parser)) from error
         except OSError as error:
-            raise AttemptError(
-                "reset", f"{error.strerror or error}", sent=True, status=answer.status or None
-            ) from error
+            raise AttemptError("reset", f"{error.strerror or error}", sent=True, status=_status(parser)) from error
         finally:
             timer.stop()
-            if not whole or not answer.keep_alive:
+            if answer is None or not answer.keep_alive:
                 self.close()
         self._answered_s = monotonic()
         return answer
@@ -181,6 +181,11 @@ class Connection:
             self._wire.close()
             self._wire = None
             self._timer.close()
+
+
+def _status(parser: Parser | None) -> int | None:
+    """The status of an answer that is not whole; None if it did not come so far."""
+    return parser.answer.status or None if parser else None
 
 
 def _connect(endpoint: Endpoint, timeout_s: float) -> socket.socket:
