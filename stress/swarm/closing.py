@@ -39,6 +39,11 @@ class Closing:
     def __len__(self) -> int:
         return len(self._queue) + self._busy
 
+    @property
+    def busy(self) -> int:
+        """Conversations that are being closed just now."""
+        return self._busy
+
     def add(self, conversation: Conversation) -> None:
         """Hand over a conversation in which nothing more will be said."""
         if conversation.ledger.entries:
