@@ -35,17 +35,21 @@ def doubts(record: Record, judged: dict[str, Checked], *, same_contract: bool) -
         for log in record.logs:
             if log.flaw is None and log.process not in run.lost:
                 reasons += _counters(log, run.counters.get(log.process), judged, same_contract=same_contract)
-        if run.statistics is not None and not any(log.flaw for log in record.logs):
+        if run.statistics is not None and not run.lost and not any(log.flaw for log in record.logs):
             reasons += _statistics(record.logs, run.statistics)
     return reasons
 
 
 def _lost(log: Log, how: str) -> Reason:
-    left = "Its op log is whole all the same" if log.flaw is None else f"Its op log is incomplete: {log.flaw}"
+    left = (
+        "Its op log is whole, but its counters are not confirmed"
+        if log.flaw is None
+        else f"Its op log is incomplete ({log.flaw}), so only its conversations closed before the break are judged; "
+        "those of the other processes are judged as ever"
+    )
     text = (
-        f"Load process {log.process} was lost: {how}. {left}. What it did last may be missing from the record, so only "
-        "its conversations closed before the break are judged; those of the other processes are judged as ever. Look "
-        "for its end (memory, signals, the machine's log), and run again."
+        f"Load process {log.process} was lost: {how}. {left}. Look for its end (memory, signals, the machine's log), "
+        "and run again."
     )
     return Reason(code="lost-worker", text=text)
 

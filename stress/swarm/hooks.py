@@ -135,8 +135,12 @@ class Conductor:
 
     def on_test_stopping(self, **_: Any) -> None:
         """Hold the runner until every conversation is closed."""
-        if self._swarm:
-            self._swarm.finish(self._why or "stopped")
+        if self._swarm is None:
+            return
+        if self._workers:
+            # Or Locust would give the users of a worker that leaves to the others, and not listen meanwhile.
+            self.environment.runner._users_dispatcher = None
+        self._swarm.finish(self._why or "stopped")
 
     def on_test_stop(self, **_: Any) -> None:
         """Judge what was recorded."""

@@ -48,6 +48,8 @@ FINAL_S = 60.0
 KILL_S = 5.0
 SILENT_S = 10.0
 """A load process that was not heard of for so long is lost, unless it speaks up again."""
+GONE_S = 3.0
+"""So long after its last message a process that has ended may still have messages under way to us."""
 ABORT_S = 5.0
 TICK_S = 0.1
 PROBLEMS_MAX = 20
@@ -465,7 +467,7 @@ class Swarm:
             gevent.sleep(1)
             for member in self._waiting():
                 silent_s = time.monotonic() - member.heard_s
-                how = self._crew.missing(member)
+                how = self._crew.missing(member) if silent_s > GONE_S else None
                 if how is None and silent_s > SILENT_S:
                     how = f"nothing was heard of it for {SILENT_S:g} s"
                 if how is not None:

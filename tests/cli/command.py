@@ -17,7 +17,7 @@ GOLDFISH = [sys.executable, "-P", "-m", "goldfish"]
 LOCUST = [sys.executable, "-P", "-m", "locust"]
 LOCUSTFILES = Path(__file__).parents[2] / "locustfiles"
 PATIENCE_S = 60
-SMALL_BUDGET = "[budget]\nmin_conversations = 3\n"
+SMALL_BUDGET = "[budget]\nmin_conversations = 1\n"
 
 
 def goldfish(*arguments: object, cwd: Path, timeout_s: float = 100) -> subprocess.CompletedProcess[str]:
