@@ -29,7 +29,7 @@ from goldfish.errors import GoldfishError, UsageError
 from goldfish.run import Run as Record
 from stress.swarm import lifecycle, progress
 from stress.swarm.crew import Alone, Workers
-from stress.swarm.judging import judge
+from stress.swarm.judging import Judging
 from stress.swarm.lifecycle import Member, Swarm, process_name
 from stress.swarm.opening import open_plan
 from stress.swarm.options import PLAN, add_options
@@ -73,6 +73,7 @@ class Conductor:
         self._swarm: Swarm | None = None
         self._begun = False
         self._judged = True
+        self._judging: Judging | None = None
         self._verdict = Event()
         self._why = ""
         self._leaving = False
@@ -150,15 +151,17 @@ class Conductor:
         if not self._judged:
             self._judged = True
             try:
-                self.codes.append(judge(swarm.directory))
+                self._judging = Judging(swarm.directory)
+                self.codes.append(self._judging.wait())
             finally:
+                self._judging = None
                 self._verdict.set()
         self._verdict.wait()
 
     def on_quitting(self, **_: Any) -> None:
         """End the load if it still goes on (Ctrl-C, SIGTERM), and set the exit code."""
         if self._swarm:
-            if self._ending and not self._judged:  # the second SIGTERM
+            if self._ending:  # the second SIGTERM
                 self._abort()
             self._ending = True
             self._why = self._why or "interrupted"
@@ -286,6 +289,9 @@ class Conductor:
             hub.loop.run_callback(hub.parent.throw, KeyboardInterrupt)
 
     def _abort(self) -> None:
+        if self._judging:
+            log.warning("interrupted twice: nothing is judged")
+            self._judging.cancel()
         if self._swarm is None or self._judged:
             return
         log.warning("interrupted twice: the logs are closed, nothing is judged")

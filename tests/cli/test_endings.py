@@ -10,6 +10,7 @@ import sys
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -307,3 +308,24 @@ def test_an_interrupt_while_the_run_ends_by_itself_still_judges(memory: Deployme
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == results_of(directory)["exit_code"] == 0, output
+
+
+def test_an_interrupt_of_the_judging_is_no_verdict(memory: Deployment, tmp_path: Path) -> None:
+    arguments = ("run", "two-devices", "--host", memory.url, "-u", 6, "--turns", 60)
+    with started(*arguments, "--contract", small_contract(tmp_path), cwd=tmp_path) as process:
+        until(lambda: analyzers(process.pid), "the analyzer")
+        below = descendants(process.pid)
+        (analyzer,) = analyzers(process.pid)
+        analyzer.suspend()
+        until(lambda: process.send_signal(signal.SIGINT) or process.poll() is not None, "the end")
+        until(lambda: not alive(below), f"the end of {alive(below)}")
+    assert process.returncode == 4
+
+
+def analyzers(pid: int) -> list[psutil.Process]:
+    found = []
+    for process in descendants(pid):
+        with suppress(psutil.NoSuchProcess):
+            if "analysis" in process.cmdline():
+                found.append(process)
+    return found
