@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import traceback
@@ -42,12 +43,14 @@ def main() -> None:
         click.echo(f"error: {error}", err=True)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         click.echo("interrupted; nothing was judged", err=True)
         sys.exit(4)
     except Exception:  # noqa: BLE001 - Python would exit with 1, which is a pass here
         traceback.print_exc()
         click.echo("error: this is a fault of goldfish itself; nothing was judged", err=True)
         sys.exit(4)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an impatient one more must not change the code
     sys.exit(code if isinstance(code, int) else 0)
 
 

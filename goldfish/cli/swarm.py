@@ -170,7 +170,7 @@ def _run(load: Load, host: str, deployment: Path | None, adopt: Callable[[int], 
         log.seek(0)
         with suppress(OSError), (directory / CHILD_LOG).open("wb") as kept:  # the disk may be full
             shutil.copyfileobj(log, kept)
-    if code < 0:
+    if code < 0 and -code != signal.SIGINT:
         code = _judge_remains(directory, -code)
     try:
         results = json.loads((directory / "results.json").read_bytes())

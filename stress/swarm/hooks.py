@@ -170,6 +170,7 @@ class Conductor:
             else:
                 self.environment.runner.stop()
             self._verdict.wait()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done; an impatient one more must not change the code
         codes = self.codes or ([4] if self._headless else [0])
         self.environment.process_exit_code = next(code for code in EXIT_PRECEDENCE if code in codes)
 

@@ -318,8 +318,10 @@ def test_an_interrupt_of_the_judging_is_no_verdict(memory: Deployment, tmp_path:
         (analyzer,) = analyzers(process.pid)
         analyzer.suspend()
         until(lambda: process.send_signal(signal.SIGINT) or process.poll() is not None, "the end")
+        assert process.stdout is not None
+        output = process.stdout.read()
         until(lambda: not alive(below), f"the end of {alive(below)}")
-    assert process.returncode == 4
+    assert process.returncode == 4, output
 
 
 def analyzers(pid: int) -> list[psutil.Process]:
