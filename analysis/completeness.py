@@ -35,8 +35,8 @@ def doubts(record: Record, judged: dict[str, Checked], *, same_contract: bool) -
         for log in record.logs:
             if log.flaw is None and log.process not in run.lost:
                 reasons += _counters(log, run.counters.get(log.process), judged, same_contract=same_contract)
-        if run.statistics is not None and not run.lost and not any(log.flaw for log in record.logs):
-            reasons += _statistics(record.logs, run.statistics)
+    if run.statistics is not None and not run.lost and not any(log.flaw for log in record.logs):
+        reasons += _statistics(record.logs, run.statistics)
     return reasons
 
 

@@ -27,8 +27,8 @@ class Pacer:
     """Gives the users of one load process their turns; used from one hub."""
 
     def __init__(self, turns_per_second: float) -> None:
-        self._interval_s = 1 / turns_per_second if turns_per_second else float("inf")
-        self._next_s = time.monotonic()
+        self._rate = 0.0
+        self._next_s = 0.0
         self._due: deque[float] = deque()
         self._free: deque[AsyncResult] = deque()
         self._counts = [0] * len(_BOUNDS_MS)
@@ -36,19 +36,24 @@ class Pacer:
         self._max_ms = 0.0
         self._given_up = 0
         """Turns that nobody was free for, beyond ``WAITING_MAX`` or to the end."""
-        self._clock = gevent.spawn(self._run)
+        self._stopped = False
+        self._clock: gevent.Greenlet | None = None
+        self.set_rate(turns_per_second)
 
     def set_rate(self, turns_per_second: float) -> None:
-        """Turns fall due at this rate from now on."""
-        interval_s = 1 / turns_per_second if turns_per_second else float("inf")
-        if interval_s != self._interval_s:
-            self._interval_s = interval_s
-            self._clock.kill()
-            self._next_s = time.monotonic()
+        """Turns fall due at this rate from now on; 0: none do."""
+        if turns_per_second == self._rate or self._stopped:
+            return
+        self._rate = turns_per_second
+        self._halt()
+        if turns_per_second:
+            self._next_s = time.monotonic() + 1 / turns_per_second
             self._clock = gevent.spawn(self._run)
 
     def take(self) -> bool:
         """Wait for a turn that is due; False if no more will come."""
+        if self._stopped:
+            return False
         if self._due:
             self._begin(self._due.popleft())
             return True
@@ -59,7 +64,7 @@ class Pacer:
         except BaseException:
             if ticket.ready() and ticket.value is not None:
                 self._due.appendleft(ticket.value)
-            else:
+            elif ticket in self._free:
                 self._free.remove(ticket)
             raise
         if due_s is None:
@@ -69,7 +74,8 @@ class Pacer:
 
     def stop(self) -> None:
         """No more turns."""
-        self._clock.kill()
+        self._stopped = True
+        self._halt()
         self._given_up += len(self._due)
         self._due.clear()
         while self._free:
@@ -85,11 +91,16 @@ class Pacer:
             max_ms=round(self._max_ms, 3),
         )
 
+    def _halt(self) -> None:
+        if self._clock is not None:
+            self._clock.kill()
+            self._clock = None
+
     def _run(self) -> None:
         while True:
             pause_s = self._next_s - time.monotonic()
             if pause_s > 0:
-                gevent.sleep(min(pause_s, 60))
+                gevent.sleep(pause_s)
                 continue
             if self._free:
                 self._free.popleft().set(self._next_s)
@@ -97,7 +108,7 @@ class Pacer:
                 self._due.append(self._next_s)
             else:
                 self._given_up += 1
-            self._next_s += self._interval_s
+            self._next_s += 1 / self._rate
 
     def _begin(self, due_s: float) -> None:
         late_ms = max(time.monotonic() - due_s, 0) * 1e3

@@ -137,3 +137,11 @@ def test_the_example_on_the_page_is_the_example_in_the_file() -> None:
 def test_every_link_leads_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+def test_every_reason_is_on_the_page_about_exit_codes() -> None:
+    page = (ROOT / "docs" / "how-a-run-ends.md").read_text(encoding="utf-8")
+    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "analysis").glob("*.py"))
+    codes = set(re.findall(r'code="([a-z-]+)"', sources))
+    assert len(codes) > 15
+    assert {code for code in codes if f"`{code}`" not in page} == set()
