@@ -50,6 +50,8 @@ SILENT_S = 10.0
 """A load process that was not heard of for so long is lost, unless it speaks up again."""
 GONE_S = 3.0
 """So long after its last message a process that has ended may still have messages under way to us."""
+ASK_S = 1.0
+"""How often a load process that has not told its end is asked again; a message may be lost."""
 ABORT_S = 5.0
 TICK_S = 0.1
 PROBLEMS_MAX = 20
@@ -374,7 +376,6 @@ class Swarm:
         self._on_lost = on_lost
         self._audit = audit
         self._finishing = False
-        self._news = Event()
         self._closed = Event()
         self.members = {process: Member(process) for process in record.processes}
         (directory / TRANSCRIPT).mkdir(parents=True)
@@ -401,7 +402,6 @@ class Swarm:
             if problem not in self.record.problems and len(self.record.problems) < PROBLEMS_MAX:
                 self.record.problems.append(problem)
         self._progress()
-        self._news.set()
         if self._finishing:
             return
         if status.failure:
@@ -425,18 +425,19 @@ class Swarm:
         self._progress()
         patience_s = DRAIN_S + KILL_S + self.plan.settings.contract.settle_s + FINAL_S + SILENT_S
         end_s = time.monotonic() + patience_s
+        asked_s = 0.0
         while waiting := self._waiting():
-            self._crew.drain(waiting)
-            self._news.clear()
-            if self._waiting():
-                self._news.wait(1)
-            if self._closed.is_set():
-                return  # aborted meanwhile
-            if all(member.state == "final" for member in self._waiting()):
-                self.state = "final"
+            if time.monotonic() - asked_s >= ASK_S:
+                self._crew.drain(waiting)
+                asked_s = time.monotonic()
             if time.monotonic() > end_s:
                 for member in self._waiting():
                     self._lose(member, f"it did not close its log within {patience_s:g} s")
+            if all(member.state == "final" for member in self._waiting()):
+                self.state = "final"
+            gevent.sleep(0.02)
+            if self._closed.is_set():
+                return  # aborted meanwhile
         self._close()
 
     def abort(self) -> None:
@@ -446,11 +447,9 @@ class Swarm:
         self._finishing = True
         self.record.ended = "aborted"
         end_s = time.monotonic() + ABORT_S
-        while (waiting := self._waiting()) and time.monotonic() < end_s:
-            self._crew.abort(waiting)
-            self._news.clear()
-            if self._waiting():
-                self._news.wait(1)
+        self._crew.abort(self._waiting())
+        while self._waiting() and time.monotonic() < end_s:
+            gevent.sleep(0.02)
         for member in self._waiting():
             self._lose(member, f"it did not close its log within {ABORT_S:g} s after the abort")
         self._close()
@@ -480,7 +479,6 @@ class Swarm:
             who = f" (process {member.status.pid} on {member.status.machine})" if member.status else ""
             member.lost = f"{how}{who}"
             self._on_lost(member)
-            self._news.set()
 
     def _close(self) -> None:
         if self.state == "closed":
