@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from goldfish.contract import Scope
+from goldfish.errors import UsageError
 from goldfish.rule import Message
 from goldfish.token import Person, Series, mark
 from stress.targets.reference import Item
+
+MESSAGES_MAX = 10_000
+"""Messages in one conversation: no person says so much, and every recall would be held against all of them."""
 
 
 class Entry(Message):
@@ -45,33 +49,55 @@ class Ledger:
     ``when_settled`` runs a function then, at once if none is in flight.
     """
 
+    __slots__ = (
+        "_batches",
+        "_in_flight",
+        "_said",
+        "_series",
+        "_turns",
+        "_waiting",
+        "entries",
+        "last_append_ns",
+        "name",
+        "person",
+        "scope",
+        "standing",
+    )
+
     def __init__(self, person: Person, scope: Scope, session: int = 0) -> None:
         self.person = person
         self.scope = scope
         self.name = person.conversation(scope, session)
         self.entries: list[Entry] = []
         """In the order of sending; rejected ones included."""
-        self.index: dict[tuple[str, int], Entry] = {}
         self.standing: list[Entry] = []
         """The entries that the memory may hold, in the order of sending: what a sound recall ends with."""
         self.last_append_ns = 0
         self._batches = 0
         self._turns = 0
-        self._next_seq: dict[str, int] = {}
-        self._series: dict[tuple[str, int], Series] = {}
+        self._said: dict[str, list[Entry]] = {}
+        """Device → what it said; a message's place in the list is its ``seq``."""
+        self._series: dict[tuple[str, int], tuple[Series, str]] = {}
+        """Device and session → how its tokens are made, and the session's id."""
         self._in_flight: set[int] = set()
         self._waiting: list[tuple[set[int], Callable[[], None]]] = []
 
     def begin(self, device: str, session: int, messages: Sequence[tuple[str, str]], start_ns: int) -> list[Entry]:
-        """Enter the messages (role, text) of an append that starts now; its end must follow."""
+        """Enter the messages (role, text) of an append that starts now; its end must follow.
+
+        Raises:
+            UsageError: the conversation would not end.
+        """
+        if len(self.entries) >= MESSAGES_MAX:
+            raise UsageError(f"{MESSAGES_MAX:,} messages in one conversation: put a bare `yield` after each turn")
         batch, self._batches = self._batches, self._batches + 1
         turn, self._turns = self._turns, self._turns + 1
-        seq = self._next_seq.get(device, 0)
-        self._next_seq[device] = seq + len(messages)
-        series = self._series.get((device, session))
-        if series is None:
-            series = self._series[device, session] = Series(self.person, self.scope, session, device)
-        session_id = self.person.session(session)
+        before = self._said.setdefault(device, [])
+        seq = len(before)
+        if (device, session) not in self._series:
+            series = Series(self.person, self.scope, session, device)
+            self._series[device, session] = series, self.person.session(session)
+        series, session_id = self._series[device, session]
         said = [
             Entry(
                 device,
@@ -89,10 +115,14 @@ class Ledger:
         ]
         self.entries += said
         self.standing += said
-        for entry in said:
-            self.index[entry.device, entry.seq] = entry
+        before += said
         self._in_flight.add(batch)
         return said
+
+    def entry(self, device: str, seq: int) -> Entry | None:
+        """The message that this device said as its ``seq``-th; None if it has not said so much."""
+        said = self._said.get(device, ())
+        return said[seq] if seq < len(said) else None
 
     def end(self, said: Sequence[Entry], outcome: str, end_ns: int) -> None:
         """Note the outcome of an append: ok, fail or info."""

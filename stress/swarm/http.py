@@ -18,10 +18,16 @@ from gevent import socket
 
 from goldfish.errors import UsageError
 from goldfish.oplog import Reason
+from stress.swarm.addresses import Addresses
 
 BODY_BYTES_MAX = 16 * 1024 * 1024
 HEAD_BYTES_MAX = 64 * 1024
+RECEIVED_BYTES_MAX = 2 * BODY_BYTES_MAX
+"""With what frames the chunks of a body, and with headers that follow it."""
 READ_BYTES = 64 * 1024
+COOKIES_MAX = 50
+"""Cookies that a device keeps, and that one answer may set; browsers keep as many of one host at least."""
+COOKIE_CHARS_MAX = 4096
 TIMEOUT_S = 10.0
 FRESH_S = 0.01
 
@@ -62,6 +68,7 @@ class Endpoint:
         self.scheme = parts.scheme
         self.host = parts.hostname
         self.port = port or _PORTS[parts.scheme]
+        self.addresses = Addresses(self.host, self.port)
         self.authority = parts.netloc
         self.headers = (
             f" HTTP/1.1\r\nHost: {self.authority}\r\n"
@@ -121,7 +128,7 @@ class Answer:
         name = name.lower()
         if name == b"x-memory-instance":
             self.instance = value[:64].decode("latin-1")
-        elif name == b"set-cookie":
+        elif name == b"set-cookie" and len(self.cookies) < COOKIES_MAX:
             self.cookies.append(value.decode("latin-1"))
         elif name == b"content-type":
             self.content_type = value[:128].decode("latin-1")
@@ -167,7 +174,9 @@ class Answer:
 
 
 class Cookies:
-    """What one device keeps of the cookies of one host."""
+    """What one device keeps of the cookies of one host: the newest, and not without bound."""
+
+    __slots__ = ("_values", "header")
 
     def __init__(self) -> None:
         self._values: dict[str, str] = {}
@@ -184,8 +193,10 @@ class Cookies:
             for name, morsel in cookie.items():
                 if morsel["max-age"] in ("0", 0) or str(morsel["max-age"]).startswith("-"):
                     self._values.pop(name, None)
-                else:
+                elif len(name) + len(morsel.coded_value) <= COOKIE_CHARS_MAX:
                     self._values[name] = morsel.coded_value
+        while len(self._values) > COOKIES_MAX:
+            del self._values[next(iter(self._values))]
         pairs = "; ".join(f"{name}={value}" for name, value in self._values.items())
         self.header = f"Cookie: {pairs}\r\n".encode("latin-1", "replace") if pairs else b""
 
@@ -193,13 +204,15 @@ class Cookies:
 class Connection:
     """One connection to an endpoint. Opening it sends no byte of any request."""
 
+    __slots__ = ("_answered_s", "_socket", "used")
+
     def __init__(self, endpoint: Endpoint, timeout_s: float = TIMEOUT_S) -> None:
         self.used = 0
         """Requests sent on it."""
         self._answered_s = 0.0
         self._socket: socket.socket | ssl.SSLSocket | None = None
         try:
-            raw = socket.create_connection((endpoint.host, endpoint.port), timeout_s)
+            raw = endpoint.addresses.connect(timeout_s)
         except socket.gaierror as error:
             raise AttemptError("dns", f"{endpoint.host}: {error.strerror or error}", sent=False) from error
         except TimeoutError as error:
@@ -263,7 +276,7 @@ class Connection:
                     break
                 received += len(data)
                 answer.parser.feed_data(data)
-                if answer.too_large or (not answer.status and received > HEAD_BYTES_MAX):
+                if answer.too_large or received > (RECEIVED_BYTES_MAX if answer.status >= 200 else HEAD_BYTES_MAX):
                     raise AttemptError(
                         "body-too-large", "the answer is over its bound", sent=True, status=answer.status or None
                     )
@@ -286,6 +299,7 @@ class Connection:
                 "reset", f"{error.strerror or error}", sent=True, status=answer.status or None
             ) from error
         finally:
+            del answer.parser  # the two refer to each other: only the garbage collector would free them
             if not whole or not answer.keep_alive:
                 self.close()
         self._answered_s = monotonic()

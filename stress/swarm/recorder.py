@@ -62,10 +62,11 @@ class Recorder:
         A log that cannot be written is given up: ``failure`` says why, later rows are dropped, and there will be no
         footer, so the analyzer knows that rows are missing.
         """
-        if self._file is None or not self._buffer or self.failure is not None:
+        if self._file is None or not self._buffer:
             return
         try:
-            self._file.write(b"".join(self._buffer))
+            if self.failure is None:
+                self._file.write(b"".join(self._buffer))
         except OSError as error:
             self.failure = error
         self._buffer.clear()

@@ -13,7 +13,7 @@ import msgspec
 from stress.swarm.http import Answer
 
 
-class Item(msgspec.Struct, frozen=True):
+class Item(msgspec.Struct, frozen=True, gc=False):
     """One message as it is sent, or one element of a recalled list."""
 
     id: str
