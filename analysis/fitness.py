@@ -96,9 +96,12 @@ def unfit(processes: Sequence[LoadProcess], punctuality: Arrivals | None) -> lis
             f"{count(len(saturated), 'load process', 'load processes')} of {len(processes)} had no time to spare: "
             f"{worst.process} was over {CPU_PCT_MAX:g} % CPU or {LAG_MS_MAX:g} ms late in {worst.busy} of "
             f"{count(worst.seconds, 'second')} (up to {worst.cpu_pct_max:g} % and {worst.lag_ms_max:,.0f} ms). "
-            "Latencies of this run are partly its own and not reliable; losses are judged all the same. Use more "
-            "--processes, or fewer users."
+            "Latencies of this run are partly its own and not reliable; losses are judged all the same. "
         )
+        if worst.cpu_pct_max >= CPU_PCT_MAX:
+            text += "Use more --processes, or fewer users."
+        else:
+            text += "The machine gave it no more CPU: run the load on one of its own, or with fewer users."
         reasons.append(Reason(code="load-saturated", text=text))
     if punctuality and (punctuality.p95_ms > LATE_MS_MAX or punctuality.never_begun):
         text = (

@@ -58,6 +58,13 @@ def test_more_than_a_tenth_of_busy_seconds_is_saturation(tmp_path: Path, busy: l
     assert ("not reliable" in page) is saturated
 
 
+def test_the_remedy_fits_the_cause(tmp_path: Path) -> None:
+    own = sampled(tmp_path / "own", seconds(20, cpu_pct=97, lag_ms=300))
+    others = sampled(tmp_path / "others", seconds(20, cpu_pct=12, lag_ms=300))
+    assert "more --processes" in own.reasons[0].text
+    assert "The machine gave it no more CPU" in others.reasons[0].text
+
+
 def test_a_run_without_samples_claims_nothing(tmp_path: Path) -> None:
     write(tmp_path, sampled_by_nobody := many(10), budget=Budget(min_conversations=10))
     assert isinstance(sampled_by_nobody, Process)
