@@ -35,7 +35,7 @@ from stress.swarm.opening import open_plan
 from stress.swarm.options import PLAN, add_options
 from stress.swarm.plan import Plan
 from stress.swarm.status import Status
-from stress.swarm.worker import Worker, reap_workers, unhandled
+from stress.swarm.worker import Worker, die_with_master, reap_workers, unhandled
 
 EXIT_PRECEDENCE = (2, 3, 4, 1, 0)
 KINDS = ("append", "recall", "delete")
@@ -47,6 +47,7 @@ def install() -> None:
     """Register with Locust; called once, when the first scenario is imported."""
     events.init_command_line_parser.add_listener(_add_options)
     events.init.add_listener(_on_init)
+    die_with_master()
 
 
 def _add_options(parser: Any) -> None:
@@ -63,6 +64,21 @@ def _on_init(environment: Any, runner: Any, **_: Any) -> None:
     gevent.sleep(0)
 
 
+class Round:
+    """One run of a conductor, from its beginning to its verdict."""
+
+    def __init__(self, swarm: Swarm) -> None:
+        self.swarm = swarm
+        self.why = ""
+        """Why it ends; by time or by hand if nobody says."""
+        self.leaving = False
+        self.interrupted = False
+        self.judged = False
+        """Whether somebody judges, has judged, or nobody will."""
+        self.judging: Judging | None = None
+        self.verdict = Event()
+
+
 class Conductor:
     """The runs of one Locust process: one when headless, any number behind the web UI."""
 
@@ -70,14 +86,8 @@ class Conductor:
         self.environment = environment
         self.codes: list[int] = []
         self._classes = list(environment.user_classes)
-        self._swarm: Swarm | None = None
+        self._round: Round | None = None
         self._begun = False
-        self._judged = True
-        self._judging: Judging | None = None
-        self._verdict = Event()
-        self._why = ""
-        self._leaving = False
-        self._ending = False
         self._ctrl_c = 0
         self._stats_reset = False
         self._workers: Workers | None = None
@@ -104,7 +114,7 @@ class Conductor:
 
     def on_test_start(self, **_: Any) -> None:
         """Check everything there is to check, then open a run."""
-        self._swarm, self._begun = None, True
+        self._round, self._begun = None, True
         vars(self.environment.parsed_options)[PLAN] = ""
         try:
             self._begin()
@@ -120,13 +130,13 @@ class Conductor:
 
     def on_worker_connect(self, client_id: str, **_: Any) -> None:
         """A worker that comes while a run is under way will be sent users."""
-        if self._swarm and self._workers and self._swarm.state in ("warmup", "load"):
-            self._swarm.join(self._workers.process_of(client_id))
+        if self._round and self._workers and self._round.swarm.state in ("warmup", "load"):
+            self._round.swarm.join(self._workers.process_of(client_id))
 
     def on_spawning_complete(self, user_count: int, **_: Any) -> None:
         """The ramp is over."""
-        if self._swarm:
-            self._swarm.all_spawned()
+        if self._round:
+            self._round.swarm.all_spawned()
         if run := lifecycle.current():
             run.all_spawned(user_count)
 
@@ -136,40 +146,40 @@ class Conductor:
 
     def on_test_stopping(self, **_: Any) -> None:
         """Hold the runner until every conversation is closed."""
-        if self._swarm is None:
+        if self._round is None:
             return
         if self._workers:
             # Or Locust would give the users of a worker that leaves to the others, and not listen meanwhile.
             self.environment.runner._users_dispatcher = None
-        self._swarm.finish(self._why or "stopped")
+        self._round.swarm.finish(self._round.why or "stopped")
 
     def on_test_stop(self, **_: Any) -> None:
         """Judge what was recorded."""
-        swarm = self._swarm
-        if swarm is None:
+        this = self._round
+        if this is None:
             return
-        if not self._judged:
-            self._judged = True
+        if not this.judged:
+            this.judged = True
             try:
-                self._judging = Judging(swarm.directory)
-                self.codes.append(self._judging.wait())
+                this.judging = Judging(this.swarm.directory)
+                self.codes.append(this.judging.wait())
             finally:
-                self._judging = None
-                self._verdict.set()
-        self._verdict.wait()
+                this.judging = None
+                this.verdict.set()
+        this.verdict.wait()
 
     def on_quitting(self, **_: Any) -> None:
         """End the load if it still goes on (Ctrl-C, SIGTERM), and set the exit code."""
-        if self._swarm:
-            if self._ending:  # the second SIGTERM
+        if this := self._round:
+            if this.interrupted:  # the second SIGTERM
                 self._abort()
-            self._ending = True
-            self._why = self._why or "interrupted"
+            this.interrupted = True
+            this.why = this.why or "interrupted"
             if self._workers:
                 self.environment.runner.stop(send_stop_to_client=False)
             else:
                 self.environment.runner.stop()
-            self._verdict.wait()
+            this.verdict.wait()
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done; an impatient one more must not change the code
         codes = self.codes or ([4] if self._headless else [0])
         self.environment.process_exit_code = next(code for code in EXIT_PRECEDENCE if code in codes)
@@ -184,20 +194,20 @@ class Conductor:
         self._skip(plan)
         locust_log.unhandled_greenlet_exception = False
         self._stats_reset = bool(environment.reset_stats)
-        self._judged, self._why, self._leaving, self._ending = False, "", False, False
-        self._verdict.clear()
         if self._workers:
             self._workers.run = plan.run
         record.processes = self._workers.here() if self._workers else [process_name(0)]
         try:
-            self._swarm = Swarm(
-                plan,
-                record,
-                Path(options.goldfish_out) / plan.run,
-                self._workers or Alone(),
-                on_end=self._end,
-                on_lost=self._lost,
-                audit=self._audit,
+            self._round = Round(
+                Swarm(
+                    plan,
+                    record,
+                    Path(options.goldfish_out) / plan.run,
+                    self._workers or Alone(),
+                    on_end=self._end,
+                    on_lost=self._lost,
+                    audit=self._audit,
+                )
             )
             if self._workers:
                 vars(options)[PLAN] = plan.encode()
@@ -210,6 +220,9 @@ class Conductor:
                     users=lambda: environment.runner.user_count,
                 )
         except OSError as error:
+            if self._round:
+                self._round.swarm.abort()
+                self._round = None
             raise UsageError(
                 f"cannot write the run directory under '{options.goldfish_out}': {error.strerror}; choose another --out"
             ) from error
@@ -226,7 +239,7 @@ class Conductor:
 
     def _hear(self, status: Status) -> None:
         """A load process told how it stands."""
-        swarm = self._swarm
+        swarm = self._round.swarm if self._round else None
         if swarm and status.run == swarm.plan.run and swarm.state != "closed":
             swarm.hear(status)
         elif self._workers and status.state not in ("closed", "absent"):
@@ -234,17 +247,19 @@ class Conductor:
 
     def _end(self, why: str) -> None:
         """End the run under way: time or turns do not, but the reason ``why`` does."""
-        if self._leaving:
+        this = self._round
+        if this is None or this.leaving:
             return
-        self._why = self._why or why
+        this.why = this.why or why
         if why.startswith("log failed"):
             # What happens from now on cannot be recorded, so it cannot be judged.
             _, _, reason = why.partition(": ")
             text = f"the op log cannot be written any further: {reason}; make room, or choose another --out"
             log.error(text)
             progress.tell("problem", message=text)
-            self._why = "log failed"
+            this.why = "log failed"
             self.codes.append(4)
+        this.leaving = True
         self._leave()
 
     def _lost(self, member: Member) -> None:
@@ -266,7 +281,6 @@ class Conductor:
 
     def _leave(self) -> None:
         """Stop the runner from a greenlet of its own: it waits for the caller's."""
-        self._leaving = True
         runner = self.environment.runner
         gevent.spawn(runner.quit if self._headless else runner.stop)
 
@@ -290,13 +304,16 @@ class Conductor:
             hub.loop.run_callback(hub.parent.throw, KeyboardInterrupt)
 
     def _abort(self) -> None:
-        if self._judging:
+        this = self._round
+        if this is None:
+            return
+        if this.judging:
             log.warning("interrupted twice: nothing is judged")
-            self._judging.cancel()
-        if self._swarm is None or self._judged:
+            this.judging.cancel()
+        if this.judged:
             return
         log.warning("interrupted twice: the logs are closed, nothing is judged")
-        self._judged = True
+        this.judged = True
         self.codes.append(4)
-        self._swarm.abort()
-        self._verdict.set()
+        this.swarm.abort()
+        this.verdict.set()

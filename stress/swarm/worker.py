@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import sys
 import time
 from contextlib import suppress
 from typing import Any
@@ -31,14 +32,35 @@ def unhandled(where: str) -> str:
     return f"An event listener or a greenlet of {where} raised an exception; its traceback is in the log."
 
 
+_taken_over = False
+
+
+def die_with_master() -> None:
+    """Have processes that are forked from this one end when it ends, until a ``Worker`` knows better what to do.
+
+    A worker whose master dies before it is connected would try to reach it for minutes.
+    """
+    master = os.getpid()
+
+    def watch() -> None:
+        while not _taken_over:
+            if os.getppid() != master:
+                os._exit(4)
+            gevent.sleep(0.5)
+
+    os.register_at_fork(after_in_child=lambda: gevent.spawn(watch))
+
+
 class Worker:
     """The runs of one worker."""
 
     def __init__(self, environment: Any) -> None:
+        global _taken_over
         self.environment = environment
         self._runner = environment.runner
         self._parent = os.getppid()
-        self._forked = bool(environment.parsed_options.processes)
+        launched = "--worker" in sys.argv or "LOCUST_MODE_WORKER" in os.environ
+        self._forked = bool(environment.parsed_options.processes) and not launched
         """Forked by the master, so of its process group: what it is sent by a terminal, we are sent too."""
         self._run: lifecycle.Run | None = None
         self._orphaned = False
@@ -54,6 +76,7 @@ class Worker:
         listen.test_stopping.add_listener(self.on_test_stopping)
         listen.quitting.add_listener(self.on_quitting)
         gevent.spawn(self._watch_master)
+        _taken_over = True
 
     # Locust's events ---------------------------------------------------------------------------------------------
 

@@ -66,7 +66,8 @@ def run_json(directory: Path) -> dict[str, Any]:
 
 
 def codes(results: dict[str, Any]) -> list[str]:
-    return [reason["code"] for reason in results["reasons"]]
+    """The reasons, but for what depends on how busy this machine is."""
+    return [reason["code"] for reason in results["reasons"] if reason["code"] != "load-saturated"]
 
 
 def lossy(results: dict[str, Any]) -> int:
@@ -230,9 +231,11 @@ def test_the_second_interrupt_closes_all_logs_and_judges_nothing(memory: Deploym
     assert not (directory / "results.json").exists()
 
 
-def test_an_interrupt_before_the_workers_are_there_is_told(memory: Deployment, tmp_path: Path) -> None:
+@pytest.mark.parametrize("moment", range(3))
+def test_an_interrupt_before_the_workers_are_there_is_told(memory: Deployment, tmp_path: Path, moment: int) -> None:
     with started("run", "--host", memory.url, *LONG, "--processes", 2, cwd=tmp_path) as process:
-        until(lambda: len(swarm_if_any(process.pid)) == 2, "the workers to be forked")
+        until(lambda: psutil.Process(process.pid).children(), "the master")
+        until(lambda: len(swarm_if_any(process.pid)) >= moment, f"{moment} workers to be forked")
         below = descendants(process.pid)
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=PATIENCE_S)
