@@ -1,8 +1,10 @@
-"""How a process that makes load shares its time: two settings that decide whether thousands of users fit in one."""
+"""Three settings of a process that makes load, which decide whether thousands of users fit in one."""
 
 from __future__ import annotations
 
 import gc
+import resource
+from contextlib import suppress
 
 import gevent
 
@@ -23,6 +25,10 @@ of 5,000 users and found nothing; a story of someone else's that makes cycles st
 
 
 def prepare() -> None:
-    """Apply both to this process and to those it forks."""
+    """Apply them to this process and to those it forks."""
     gevent.setswitchinterval(CALLBACKS_S)
     gc.set_threshold(*COLLECT_AFTER)
+    # Each device has a connection, which is an open file; Locust itself asks for 10,000.
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):  # some systems call more than they give
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
