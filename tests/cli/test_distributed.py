@@ -382,3 +382,18 @@ def post(url: str, **form: str) -> None:
     body = urllib.parse.urlencode(form).encode()
     with urllib.request.urlopen(urllib.request.Request(url, body, method="POST"), timeout=PATIENCE_S) as answer:
         assert json.load(answer)["success"]
+
+
+def test_turns_arrive_at_a_rate_over_all_workers(memory: Deployment, tmp_path: Path) -> None:
+    arguments = ("run", "--host", memory.url, "-u", 12, "--turns", 60, "--processes", 2, "--turns-per-second", 20)
+    with started(*arguments, "--contract", small_contract(tmp_path), cwd=tmp_path) as process:
+        output, _ = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, output
+    results, record = results_of(only_run(tmp_path)), run_json(only_run(tmp_path))
+    arrivals = results["arrivals"]
+    assert arrivals["turns_per_second"] == 20
+    begun = {name: counters["lateness"]["begun"] for name, counters in record["counters"].items()}
+    assert arrivals["begun"] == sum(begun.values()) >= 60
+    assert min(begun.values()) > 0
+    lasted_s = (record["end_ns"] - record["start_ns"]) / 1e9
+    assert arrivals["begun"] <= 20 * lasted_s
