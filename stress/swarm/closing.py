@@ -47,6 +47,11 @@ class Closing:
         return len(self._queue) + self._busy
 
     @property
+    def busy(self) -> int:
+        """Conversations that are being closed just now."""
+        return self._busy
+
+    @property
     def behind(self) -> bool:
         """Whether so many conversations wait that no story should begin."""
         return len(self._queue) >= WAITING_MAX

@@ -8,7 +8,8 @@ from typing import BinaryIO
 
 import msgspec
 
-from goldfish.oplog import Footer, Header, Operation
+from goldfish.oplog import Footer, Header, Operation, Sample
+from goldfish.run import Checks
 
 BUFFER_BYTES = 256 * 1024
 
@@ -20,7 +21,7 @@ class Recorder:
         self.process = process
         self.counts: dict[str, int] = {}
         """Rows per kind."""
-        self.checks: dict[str, dict[str, int]] = {}
+        self.checks: dict[str, Checks] = {}
         """Scenario → checked and lossy recalls."""
         self._encode = msgspec.json.Encoder().encode
         self._ids = 0
@@ -41,8 +42,8 @@ class Recorder:
         """The value of ``X-Request-Id``."""
         return f"{self.process}-{number}"
 
-    def write(self, row: Operation) -> None:
-        """Record one operation. After ``close`` it is refused: a row behind the footer would be a lie."""
+    def write(self, row: Operation | Sample) -> None:
+        """Record one row. After ``close`` it is refused: a row behind the footer would be a lie."""
         if self._file is None:
             raise ValueError("the op log is closed")
         kind = str(row.__struct_config__.tag)
@@ -51,9 +52,9 @@ class Recorder:
 
     def count(self, scenario: str, *, checked: bool, lossy: bool) -> None:
         """Count one judged recall."""
-        counts = self.checks.setdefault(scenario, {"checked": 0, "lossy": 0})
-        counts["checked"] += checked
-        counts["lossy"] += lossy
+        counts = self.checks.setdefault(scenario, Checks())
+        counts.checked += checked
+        counts.lossy += lossy
 
     def flush(self) -> None:
         """Hand what is buffered to the operating system.

@@ -127,25 +127,36 @@ class MemoryUser(User):  # type: ignore[misc]
         if self._story is None and run.closing.behind:
             gevent.sleep(HOLD_BACK_S)
             return
-        with run.turn():
+        if run.pacer is not None:
+            self.wait_time = _at_once  # the pace is the arrivals'
+            if not run.pacer.take():
+                raise StopUser
+        run.turn_begins()
+        try:
             if self._story is None:
-                self._run = run
-                self.person = run.next_person()
-                self._turns, self._sessions, self._conversations, self._devices = 0, 0, [], []
-                self._story = self.story()
-            try:
-                next(self._story)
-                self._turns += 1
-                if self._turns >= self.turns_max:
-                    self._cut_short()
-            except StopIteration:
-                self._close_story()
-            except (StopUser, StopTest, RescheduleTask, InterruptTaskSet):
-                self._close_story()
-                raise
-            except Exception as error:  # noqa: BLE001 - whatever a story raises is told, and bars a pass
-                self._close_story()
-                self._give_up(error)
+                self._begin_story(run)
+            next(self._story)  # type: ignore[arg-type]
+            self._turns += 1
+            if self._turns >= self.turns_max:
+                self._cut_short()
+        except StopIteration:
+            self._close_story()
+        except (StopUser, StopTest, RescheduleTask, InterruptTaskSet):
+            self._close_story()
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a story raises is told, and bars a pass
+            self._close_story()
+            self._give_up(error)
+        finally:
+            run.turn_ended()
+
+    def _begin_story(self, run: lifecycle.Run) -> None:
+        if self.scenario() not in run.plan.scenarios:
+            raise StopUser
+        self._run = run
+        self.person = run.next_person()
+        self._turns, self._sessions, self._conversations, self._devices = 0, 0, [], []
+        self._story = self.story()
 
     def _give_up(self, error: Exception) -> NoReturn:
         """A story that raises is the scenario's fault: this user stops, and the run cannot pass."""
@@ -165,8 +176,14 @@ class MemoryUser(User):  # type: ignore[misc]
         self._close_story()
 
     def _close_story(self) -> None:
+        if self._story is None:
+            return
         self._story = None
         for device in self._devices:
             device.drop_connection()
         for conversation in self._conversations:
             self._run.ended(conversation)
+
+
+def _at_once() -> float:
+    return 0

@@ -9,7 +9,6 @@ from typing import Any
 
 DRIVER = """
 import json
-from contextlib import nullcontext
 from types import SimpleNamespace
 from locust.env import Environment
 from goldfish.token import Person
@@ -20,10 +19,13 @@ told = {"stories": 0, "ended": 0, "open_max": 0, "turns": 0}
 open_now = []
 
 class Run:
-    seed, accepts_turns = 1, True
+    seed, accepts_turns, pacer = 1, True, None
+    plan = SimpleNamespace(scenarios=("endless",))
     closing = SimpleNamespace(behind=False)
-    def turn(self):
-        return nullcontext()
+    def turn_begins(self):
+        pass
+    def turn_ended(self):
+        pass
     def next_person(self):
         return Person("aaaaaa", 0, told["stories"])
     def opened(self, conversation):
