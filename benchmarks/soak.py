@@ -4,7 +4,8 @@
 
 The embedded sound deployment is loaded by ``goldfish run``. Every few seconds the memory of each process is read; after
 the warm-up a line is fitted to it (Theil–Sen: the median of the slopes of all pairs, which no single jump can bend).
-The soak fails if the run does, or if a process of ours grows by a MiB a minute or more.
+The soak fails if the run does, or if a process of ours grows by a MiB a minute or more, in RSS and in USS: what is held
+anew counts in both. USS alone grows where forked processes cease to share a page, RSS alone where they begin to.
 """
 
 from __future__ import annotations
@@ -168,7 +169,11 @@ def main() -> None:
         for name, samples in watch.samples.items()
         if (uss := slope(samples, 2, warm_up, given.minutes)) is not None
     }
-    growing = [name for name, own in slopes.items() if OURS.match(name) and own["uss_mib_per_min"] >= SLOPE_MAX]
+    growing = [
+        name
+        for name, own in slopes.items()
+        if OURS.match(name) and min(own["uss_mib_per_min"], own["rss_mib_per_min"]) >= SLOPE_MAX
+    ]
     summary = {"minutes": given.minutes, "users": given.users, "processes": given.processes, "warm_up_min": warm_up}
     summary |= told | {"slopes": slopes, "growing": growing}
     print(json.dumps(summary, indent=1))
