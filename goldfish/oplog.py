@@ -42,7 +42,7 @@ Kind = Literal["truncated", "altered", "role"]
 Seq = Annotated[int, msgspec.Meta(ge=0)]
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True):
+class Said(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One message of an append."""
 
     seq: Seq
@@ -54,7 +54,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     """Length of the whole text in UTF-8."""
 
 
-class Owner(msgspec.Struct, frozen=True, kw_only=True):
+class Owner(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """Whose message it is that turned up elsewhere."""
 
     tenant: str | None
@@ -63,7 +63,7 @@ class Owner(msgspec.Struct, frozen=True, kw_only=True):
     conversation: str
 
 
-class Odd(msgspec.Struct, frozen=True, kw_only=True):
+class Odd(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One listed element that is not simply the next own message."""
 
     at: Seq
@@ -76,7 +76,7 @@ class Odd(msgspec.Struct, frozen=True, kw_only=True):
     text: str = ""
 
 
-class Operation(msgspec.Struct, kw_only=True, tag_field="kind"):
+class Operation(msgspec.Struct, kw_only=True, gc=False, tag_field="kind"):
     """What every operation says of itself."""
 
     id: int

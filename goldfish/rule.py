@@ -32,32 +32,31 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
+import msgspec
+
 NEVER = 1 << 63
 """A stamp later than all: not acknowledged, not shown."""
 
 Position = Literal["blank", "tail", "head", "gap", "unplaced"]
 
 
-class Message:
+class Message(msgspec.Struct, eq=False, gc=False):
     """What is known of one message of a conversation."""
 
-    __slots__ = ("acked_ns", "batch", "device", "failed", "place", "sent_ns", "seq", "session", "shown_ns")
-
-    def __init__(self, device: str, seq: int, session: str, sent_ns: int, batch: int, place: int) -> None:
-        self.device = device
-        self.seq = seq
-        self.session = session
-        self.sent_ns = sent_ns
-        """Start of the append that carried it."""
-        self.batch = batch
-        """Number of that append; messages of one append share it."""
-        self.place = place
-        """Position inside that append."""
-        self.acked_ns = NEVER
-        self.shown_ns = NEVER
-        """End of the earliest recall that shows it."""
-        self.failed = False
-        """The append was rejected or never left: not stored, unless it is shown all the same."""
+    device: str
+    seq: int
+    session: str
+    sent_ns: int
+    """Start of the append that carried it."""
+    batch: int
+    """Number of that append; messages of one append share it."""
+    place: int
+    """Position inside that append."""
+    acked_ns: int = NEVER
+    shown_ns: int = NEVER
+    """End of the earliest recall that shows it."""
+    failed: bool = False
+    """The append was rejected or never left: not stored, unless it is shown all the same."""
 
     @property
     def stored_ns(self) -> int:

@@ -27,6 +27,7 @@ PREFIX = "gf"
 """Starts every user, session and message id that this tool makes."""
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
+_PAIRS = [first + second for first in _DIGITS for second in _DIGITS]
 _FORM = re.compile(
     r"gf(?P<tag>[0-9a-z]{6})-(?P<process>\d{1,6})-(?P<user>\d{1,9})-(?P<scope>[su])(?P<session>\d{1,6})"
     r"-(?P<device>[a-z][a-z0-9]{0,15})-(?P<seq>\d{1,9})-(?P<check>[0-9a-z]{3})"
@@ -122,5 +123,5 @@ def _check(body: str) -> str:
 
 
 def _digits(crc: int) -> str:
-    value = crc % 36**3
-    return _DIGITS[value // 1296] + _DIGITS[value // 36 % 36] + _DIGITS[value % 36]
+    value = crc % 46656  # 36³
+    return _PAIRS[value // 36] + _DIGITS[value % 36]

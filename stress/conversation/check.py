@@ -8,11 +8,13 @@ and what is reported at the end are equal.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+
+import msgspec
 
 from goldfish import rule
 from goldfish.contract import Contract
 from goldfish.oplog import TEXT_CHARS_MAX, Kind, Odd, Owner, encode_runs
+from goldfish.rule import NEVER
 from goldfish.token import Token, read
 from stress.conversation.ledger import Entry, Ledger
 from stress.targets.reference import Item
@@ -20,7 +22,7 @@ from stress.targets.reference import Item
 _POSITIONS = ("blank", "head", "gap", "tail", "unplaced")
 
 
-class Listing(NamedTuple):
+class Listing(msgspec.Struct, frozen=True, gc=False):
     """A recalled list, matched."""
 
     shown: list[Entry]
@@ -35,9 +37,10 @@ class Listing(NamedTuple):
 
 def match(ledger: Ledger, items: list[Item], capacity: int | None) -> Listing:
     """Find out what each listed element is."""
-    tail = ledger.standing[max(len(ledger.standing) - capacity, 0) :] if capacity is not None else ledger.standing[:]
-    if items == [entry.item for entry in tail]:
-        return Listing(tail, _runs(tail), [], 0, ledger.quiet)
+    start = max(len(ledger.items) - capacity, 0) if capacity is not None else 0
+    if items == ledger.items[start:]:
+        tail = ledger.standing[start:]
+        return Listing(tail, _runs(ledger, tail), [], 0, ledger.quiet)
     shown: dict[Entry, None] = {}
     intact: list[tuple[str, int]] = []
     odd: list[Odd] = []
@@ -60,13 +63,13 @@ def match(ledger: Ledger, items: list[Item], capacity: int | None) -> Listing:
     return Listing(list(shown), encode_runs(intact), odd, duplicates, exact=False)
 
 
-def _runs(tail: Sequence[Entry]) -> list[tuple[str, int, int]]:
-    if tail and len({entry.device for entry in tail}) == 1 and tail[-1].seq - tail[0].seq == len(tail) - 1:
+def _runs(ledger: Ledger, tail: Sequence[Entry]) -> list[tuple[str, int, int]]:
+    if len(ledger.devices) == 1 and tail and tail[-1].seq - tail[0].seq == len(tail) - 1:
         return [(tail[0].device, tail[0].seq, tail[-1].seq)]
     return encode_runs([(entry.device, entry.seq) for entry in tail])
 
 
-class Finding(NamedTuple):
+class Finding(msgspec.Struct, frozen=True, gc=False):
     """What the quick check says of one recall."""
 
     checked: bool
@@ -82,8 +85,7 @@ def judge(
     ledger: Ledger, listing: Listing, start_ns: int, end_ns: int, capacity: int | None, contract: Contract
 ) -> Finding:
     """Judge a recall; every append in flight at its end must have ended."""
-    at_once = listing.exact and not contract.visibility_ns and capacity != 0
-    if at_once and any(entry.stored_ns < start_ns for entry in ledger.entries):  # mostly the first
+    if listing.exact and ledger.stored_ns < start_ns and not contract.visibility_ms and capacity != 0:
         return SOUND
     recall = rule.Recall(
         start_ns, end_ns, capacity, sum(b - a + 1 for _, a, b in listing.seen) + len(listing.odd), listing.shown
@@ -93,12 +95,18 @@ def judge(
 
 
 def note_shown(ledger: Ledger, listing: Listing, end_ns: int) -> None:
-    """What an ok recall shows was stored by its end."""
-    for entry in listing.shown:
-        if end_ns < entry.shown_ns:
+    """What an ok recall shows was stored by its end; recalls are noted in the order of their ends."""
+    if not ledger.unshown:
+        return
+    for entry in reversed(listing.shown):  # what nobody has seen is mostly the newest
+        if entry.shown_ns == NEVER:
             entry.shown_ns = end_ns
+            ledger.stored_ns = min(ledger.stored_ns, end_ns)
             if entry.failed:
                 ledger.reinstate()
+            ledger.unshown -= 1
+            if not ledger.unshown:
+                return
 
 
 def _complaint(verdict: rule.Judgement, listing: Listing, contract: Contract) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from goldfish.contract import Scope
 from goldfish.errors import UsageError
-from goldfish.rule import Message
+from goldfish.rule import NEVER, Message
 from goldfish.token import Person, Series, mark
 from stress.targets.reference import Item
 
@@ -14,32 +14,26 @@ MESSAGES_MAX = 10_000
 """Messages in one conversation: no person says so much, and every recall would be held against all of them."""
 
 
-class Entry(Message):
-    """A message as it was said: what the rule knows of it, and its content."""
+class Entry(Message, kw_only=True):
+    """A message as it was said: what the rule knows of it, and what was sent."""
 
-    __slots__ = ("content", "item", "role", "token", "turn")
+    item: Item
+    """The message as it is sent, and as a sound list shows it."""
 
-    def __init__(
-        self,
-        device: str,
-        seq: int,
-        session: str,
-        sent_ns: int,
-        batch: int,
-        place: int,
-        *,
-        token: str,
-        turn: int,
-        role: str,
-        text: str,
-    ) -> None:
-        super().__init__(device, seq, session, sent_ns, batch, place)
-        self.token = token
-        self.turn = turn
-        self.role = role
-        self.content = mark(token, text)
-        self.item = Item(token, role, self.content)
-        """The message as it is sent, and as a sound list shows it."""
+    @property
+    def token(self) -> str:
+        """Its name."""
+        return self.item.id
+
+    @property
+    def role(self) -> str:
+        """Who speaks."""
+        return self.item.role
+
+    @property
+    def content(self) -> str:
+        """Its text, token first."""
+        return self.item.content
 
 
 class Ledger:
@@ -52,16 +46,20 @@ class Ledger:
     __slots__ = (
         "_batches",
         "_in_flight",
-        "_said",
+        "_index",
+        "_indexed",
         "_series",
-        "_turns",
         "_waiting",
+        "devices",
         "entries",
+        "items",
         "last_append_ns",
         "name",
         "person",
         "scope",
         "standing",
+        "stored_ns",
+        "unshown",
     )
 
     def __init__(self, person: Person, scope: Scope, session: int = 0) -> None:
@@ -72,13 +70,19 @@ class Ledger:
         """In the order of sending; rejected ones included."""
         self.standing: list[Entry] = []
         """The entries that the memory may hold, in the order of sending: what a sound recall ends with."""
+        self.items: list[Item] = []
+        """Those entries as a sound list shows them."""
+        self.devices: dict[str, int] = {}
+        """Every device that said something, and the number of its next message."""
+        self.unshown = 0
+        """How many entries no recall has shown yet."""
+        self.stored_ns = NEVER
+        """The earliest stamp by which anything certainly was stored."""
         self.last_append_ns = 0
+        self._index: dict[tuple[str, int], Entry] = {}
+        self._indexed = 0
         self._batches = 0
-        self._turns = 0
-        self._said: dict[str, list[Entry]] = {}
-        """Device → what it said; a message's place in the list is its ``seq``."""
-        self._series: dict[tuple[str, int], tuple[Series, str]] = {}
-        """Device and session → how its tokens are made, and the session's id."""
+        self._series: dict[tuple[str, int], tuple[str, Series]] = {}
         self._in_flight: set[int] = set()
         self._waiting: list[tuple[set[int], Callable[[], None]]] = []
 
@@ -91,61 +95,54 @@ class Ledger:
         if len(self.entries) >= MESSAGES_MAX:
             raise UsageError(f"{MESSAGES_MAX:,} messages in one conversation: put a bare `yield` after each turn")
         batch, self._batches = self._batches, self._batches + 1
-        turn, self._turns = self._turns, self._turns + 1
-        before = self._said.setdefault(device, [])
-        seq = len(before)
-        if (device, session) not in self._series:
-            series = Series(self.person, self.scope, session, device)
-            self._series[device, session] = series, self.person.session(session)
-        series, session_id = self._series[device, session]
-        said = [
-            Entry(
-                device,
-                seq + place,
-                session_id,
-                start_ns,
-                batch,
-                place,
-                token=series.token(seq + place),
-                turn=turn,
-                role=role,
-                text=text,
-            )
-            for place, (role, text) in enumerate(messages)
-        ]
+        seq = self.devices.get(device, 0)
+        self.devices[device] = seq + len(messages)
+        known = self._series.get((device, session))
+        if known is None:
+            known = self.person.session(session), Series(self.person, self.scope, session, device)
+            self._series[device, session] = known
+        session_id, series = known
+        said = []
+        for place, (role, text) in enumerate(messages):
+            token = series.token(seq)
+            item = Item(token, role, mark(token, text))
+            entry = Entry(device, seq, session_id, start_ns, batch, place, item=item)
+            said.append(entry)
+            self.items.append(item)
+            seq += 1
         self.entries += said
         self.standing += said
-        before += said
+        self.unshown += len(said)
         self._in_flight.add(batch)
         return said
 
-    def entry(self, device: str, seq: int) -> Entry | None:
-        """The message that this device said as its ``seq``-th; None if it has not said so much."""
-        said = self._said.get(device, ())
-        return said[seq] if seq < len(said) else None
-
     def end(self, said: Sequence[Entry], outcome: str, end_ns: int) -> None:
         """Note the outcome of an append: ok, fail or info."""
-        for entry in said:
-            if outcome == "ok":
+        if outcome == "ok":
+            for entry in said:
                 entry.acked_ns = end_ns
-            elif outcome == "fail":
+            self.stored_ns = min(self.stored_ns, end_ns)
+        elif outcome == "fail":
+            for entry in said:
                 entry.failed = True
-        if outcome == "fail":
             self.reinstate()
         self.last_append_ns = max(self.last_append_ns, end_ns)
         batch = said[0].batch
         self._in_flight.discard(batch)
-        for waiting, _ in self._waiting:
-            waiting.discard(batch)
-        ready = [run for waiting, run in self._waiting if not waiting]
-        self._waiting = [(waiting, run) for waiting, run in self._waiting if waiting]
-        for run in ready:
-            run()
+        if self._waiting:
+            self._settled(batch)
 
     def reinstate(self) -> None:
         """Find out anew which entries the memory may hold: rejected ones only if they were shown all the same."""
         self.standing = [entry for entry in self.entries if entry.maybe_stored]
+        self.items = [entry.item for entry in self.standing]
+
+    def entry(self, device: str, seq: int) -> Entry | None:
+        """The message that this device said as its ``seq``-th; None if it has not said so much."""
+        for entry in self.entries[self._indexed :]:  # nobody asks while recalls are sound
+            self._index[entry.device, entry.seq] = entry
+        self._indexed = len(self.entries)
+        return self._index.get((device, seq))
 
     @property
     def quiet(self) -> bool:
@@ -158,3 +155,11 @@ class Ledger:
             run()
         else:
             self._waiting.append((set(self._in_flight), run))
+
+    def _settled(self, batch: int) -> None:
+        for waiting, _ in self._waiting:
+            waiting.discard(batch)
+        ready = [run for waiting, run in self._waiting if not waiting]
+        self._waiting = [(waiting, run) for waiting, run in self._waiting if waiting]
+        for run in ready:
+            run()

@@ -108,12 +108,12 @@ class _Pair:
     """A turn whose facts are still open."""
 
     def __init__(self, user: str, assistant: str) -> None:
-        self._user = user.format_map
-        self._assistant = assistant.format_map
+        self._user = _pattern(user)
+        self._assistant = _pattern(assistant)
         self.slots = frozenset(name for _, name, _, _ in Formatter().parse(user + assistant) if name)
 
     def say(self, facts: dict[str, str]) -> Turn:
-        return Turn(self._user(facts), self._assistant(facts))
+        return Turn(self._user % facts, self._assistant % facts)
 
 
 class _Topic(NamedTuple):
@@ -185,6 +185,13 @@ class _Slot:
         pattern, spans = _choose(random, self._values)
         # The first digit of a run is no zero: numbers read aloud and typed again keep their length.
         return pattern % tuple([low + int(random() * 9 * low) for low in spans]) if spans else pattern
+
+
+def _pattern(text: str) -> str:
+    """A text with ``{slots}`` as a ``%`` pattern, which is filled in twice as fast."""
+    return "".join(
+        before.replace("%", "%%") + (f"%({name})s" if name else "") for before, name, _, _ in Formatter().parse(text)
+    )
 
 
 def _digits(value: str) -> tuple[str, tuple[int, ...]]:

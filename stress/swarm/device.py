@@ -6,7 +6,8 @@ Everything a device does is one attempt, is recorded, and is checked the moment 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Literal
 
 from gevent import GreenletExit
 
@@ -95,74 +96,91 @@ class Device:
         start_ns = time.monotonic_ns()
         said = ledger.begin(self.name, chat.session, messages, start_ns)
         request = run.target.append(conversation.user_id, chat.session_id, [entry.item for entry in said])
-        result, kept = exchange.KILLED, False
+        row = oplog.Append(
+            id=number,
+            scenario=conversation.scenario,
+            user=conversation.user_id,
+            session=chat.session_id,
+            conversation=ledger.name,
+            device=self.name,
+            start_ns=start_ns,
+            end_ns=start_ns,
+            outcome="info",
+            messages=[_said(entry) for entry in said],
+        )
+        result = exchange.KILLED
         try:
-            answer, kept = self._attempt(request, number, chat.session)
-            result = exchange.of_append(run.target, [entry.token for entry in said], answer)
+            answer = self._attempt(request, row, chat.session)
+            result = exchange.of_append(run.target, [entry.item.id for entry in said], answer)
         finally:
-            end_ns = time.monotonic_ns()
-            run.recorder.write(
-                oplog.Append(
-                    messages=[_said(entry) for entry in said],
-                    **self._stamped(number, chat, start_ns, end_ns, result, kept),
-                )
-            )
-            ledger.end(said, result.outcome, end_ns)
-        run.report("append", conversation.scenario, start_ns, end_ns, _failure(result))
+            self._end(row, result)
+            run.recorder.write(row)
+            ledger.end(said, result.outcome, row.end_ns)
+        run.report("append", conversation.scenario, start_ns, row.end_ns, _failure(result))
 
     def recall(self, chat: Chat, limit: int | None = None) -> None:
         """Look back: at the session, or at everything of the person where the conversation spans all sessions."""
         run, conversation, ledger = self.run, chat.conversation, chat.conversation.ledger
-        number = run.recorder.next_id()
-        whole = ledger.scope == "user"
-        request = run.target.recall(conversation.user_id, None if whole else chat.session_id, limit)
+        session_id = None if ledger.scope == "user" else chat.session_id
+        request = run.target.recall(conversation.user_id, session_id, limit)
         capacity = rule.capacity(run.settings.contract.window.messages, limit)
-        result, kept = exchange.KILLED, False
-        listing: check.Listing | None = None
+        number = run.recorder.next_id()
         start_ns = time.monotonic_ns()
+        row = oplog.Recall(
+            id=number,
+            scenario=conversation.scenario,
+            user=conversation.user_id,
+            session=session_id,
+            conversation=ledger.name,
+            device=self.name,
+            start_ns=start_ns,
+            end_ns=start_ns,
+            outcome="info",
+            view=ledger.scope,
+            limit=limit,
+        )
+        result = exchange.KILLED
+        listing: check.Listing | None = None
         try:
-            answer, kept = self._attempt(request, number, chat.session)
+            answer = self._attempt(request, row, chat.session)
             result = exchange.of_recall(run.target, answer)
         finally:
-            end_ns = time.monotonic_ns()
+            self._end(row, result)
             if result.items is not None:
                 listing = check.match(ledger, result.items, capacity)
-                check.note_shown(ledger, listing, end_ns)
-            run.recorder.write(
-                oplog.Recall(
-                    view=ledger.scope,
-                    limit=limit,
-                    seen=listing.seen if listing else [],
-                    odd=listing.odd if listing else [],
-                    **self._stamped(number, chat, start_ns, end_ns, result, kept, whole=whole),
-                )
-            )
+                check.note_shown(ledger, listing, row.end_ns)
+                row.seen, row.odd = listing.seen, listing.odd
+            run.recorder.write(row)
         if listing is None:
-            run.report("recall", conversation.scenario, start_ns, end_ns, _failure(result))
-            return
-
-        def judge() -> None:
-            finding = check.judge(ledger, listing, start_ns, end_ns, capacity, run.settings.contract)
-            run.recorder.count(conversation.scenario, checked=finding.checked, lossy=finding.lossy)
-            complaint = ContextLossError(finding.complaint) if finding.complaint else None
-            run.report("recall", conversation.scenario, start_ns, end_ns, complaint)
-
-        ledger.when_settled(judge)
+            run.report("recall", conversation.scenario, start_ns, row.end_ns, _failure(result))
+        else:
+            ledger.when_settled(partial(self._judge, conversation, listing, row, capacity))
 
     def forget(self, chat: Chat) -> None:
         """Delete a session."""
-        run = self.run
+        run, conversation = self.run, chat.conversation
+        request = run.target.delete(conversation.user_id, chat.session_id)
         number = run.recorder.next_id()
-        request = run.target.delete(chat.conversation.user_id, chat.session_id)
-        result, kept = exchange.KILLED, False
         start_ns = time.monotonic_ns()
+        row = oplog.Delete(
+            id=number,
+            scenario=conversation.scenario,
+            user=conversation.user_id,
+            session=chat.session_id,
+            conversation=conversation.ledger.name,
+            device=self.name,
+            start_ns=start_ns,
+            end_ns=start_ns,
+            outcome="info",
+        )
+        result = exchange.KILLED
         try:
-            answer, kept = self._attempt(request, number, chat.session)
+            answer = self._attempt(request, row, chat.session)
             result = exchange.of_delete(answer)
         finally:
-            end_ns = time.monotonic_ns()
-            run.recorder.write(oplog.Delete(**self._stamped(number, chat, start_ns, end_ns, result, kept)))
-        run.report("delete", chat.conversation.scenario, start_ns, end_ns, _failure(result))
+            self._end(row, result)
+            run.recorder.write(row)
+        run.report("delete", conversation.scenario, start_ns, row.end_ns, _failure(result))
 
     def drop_connection(self) -> None:
         """Go offline; the next request opens a new connection."""
@@ -170,21 +188,27 @@ class Device:
             self._connection.close()
             self._connection = None
 
-    def _attempt(self, request: Request, number: int, session: int) -> tuple[Answer | AttemptError, bool]:
-        """One attempt; also tells whether it went over a connection that was used before."""
-        policy = self.run.connection
+    def _attempt(self, request: Request, row: oplog.Operation, session: int) -> Answer | AttemptError:
+        """One attempt; the row learns whether it went over a connection that was used before."""
+        run, connection = self.run, self._connection
+        policy = run.connection
         if policy == "session" and session != self._session:
             self.drop_connection()
+            connection = None
         self._session = session
-        kept = False
         try:
-            if self._connection is None or not self._connection.usable:
-                self._connection = Connection(self.run.endpoint)
-            kept = self._connection.used > 0
-            answer = self._connection.exchange(self._bytes(request, number))
+            if connection is None or not connection.usable:
+                connection = self._connection = Connection(run.endpoint)
+            elif connection.used:
+                row.connection = "kept"
+            answer = connection.exchange(
+                run.endpoint.request(
+                    request.method, request.path, run.recorder.request_id(row.id), self._cookies.header, request.body
+                )
+            )
         except AttemptError as error:
             self._connection = None
-            return error, kept
+            return error
         except GreenletExit:
             self.drop_connection()
             raise
@@ -192,50 +216,36 @@ class Device:
             self._cookies.take(answer.cookies)
         if policy == "request":
             self.drop_connection()
-        return answer, kept
+        return answer
 
-    def _bytes(self, request: Request, number: int) -> bytes:
-        return self.run.endpoint.request(
-            request.method, request.path, self.run.recorder.request_id(number), self._cookies.header, request.body
-        )
+    def _end(self, row: oplog.Operation, result: Result) -> None:
+        """Note in the row how the attempt ended just now."""
+        row.end_ns = time.monotonic_ns()
+        row.phase = self._phase or self.run.phase
+        row.outcome = result.outcome
+        row.reason = result.reason
+        row.status = result.status
+        row.instance = result.instance
 
-    def _stamped(
-        self,
-        number: int,
-        chat: Chat,
-        start_ns: int,
-        end_ns: int,
-        result: Result,
-        kept: bool,
-        *,
-        whole: bool = False,
-    ) -> dict[str, Any]:
-        """The fields that every operation records; a recall of the whole person names no session."""
-        return {
-            "id": number,
-            "scenario": chat.conversation.scenario,
-            "user": chat.conversation.user_id,
-            "session": None if whole else chat.session_id,
-            "conversation": chat.conversation.ledger.name,
-            "device": self.name,
-            "phase": self._phase or self.run.phase,
-            "start_ns": start_ns,
-            "end_ns": end_ns,
-            "outcome": result.outcome,
-            "reason": result.reason,
-            "status": result.status,
-            "instance": result.instance,
-            "connection": "kept" if kept else "new",
-        }
+    def _judge(
+        self, conversation: Conversation, listing: check.Listing, row: oplog.Recall, capacity: int | None
+    ) -> None:
+        """Judge a recall, count it and show it in Locust's statistics."""
+        run, scenario = self.run, conversation.scenario
+        contract = run.settings.contract
+        finding = check.judge(conversation.ledger, listing, row.start_ns, row.end_ns, capacity, contract)
+        run.recorder.count(scenario, checked=finding.checked, lossy=finding.lossy)
+        complaint = ContextLossError(finding.complaint) if finding.complaint else None
+        run.report("recall", scenario, row.start_ns, row.end_ns, complaint)
 
 
 def _said(entry: Entry) -> oplog.Said:
     return oplog.Said(
         seq=entry.seq,
-        turn=entry.turn,
-        role=entry.role,
-        text=entry.content[: oplog.TEXT_CHARS_MAX],
-        bytes=len(entry.content.encode()),
+        turn=entry.batch,
+        role=entry.item.role,
+        text=entry.item.content[: oplog.TEXT_CHARS_MAX],
+        bytes=len(entry.item.content.encode()),
     )
 
 

@@ -15,7 +15,7 @@ A delete follows the append column, but a 404 to it is ok: there is nothing left
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import msgspec
 
 from goldfish.oplog import Outcome, Reason
 from stress.swarm.http import Answer, AttemptError
@@ -25,7 +25,7 @@ REJECTED = frozenset({400, 401, 403, 404, 409, 413, 422, 429})
 """Statuses that say loudly: not stored."""
 
 
-class Result(NamedTuple):
+class Result(msgspec.Struct, frozen=True, gc=False):
     """The outcome of one attempt."""
 
     outcome: Outcome
@@ -51,7 +51,7 @@ def of_append(target: ReferenceTarget, ids: list[str], answer: Answer | AttemptE
         stored = target.stored(answer)
     except UnreadableError:
         return _result("info", "unparsable", answer)
-    return _result("ok", None, answer) if stored == ids else _result("info", "partial-ack", answer)
+    return _ok(answer) if stored == ids else _result("info", "partial-ack", answer)
 
 
 def of_recall(target: ReferenceTarget, answer: Answer | AttemptError) -> Result:
@@ -59,14 +59,14 @@ def of_recall(target: ReferenceTarget, answer: Answer | AttemptError) -> Result:
     if isinstance(answer, AttemptError):
         return _unanswered(answer, write=False)
     if answer.status == 404:
-        return _result("ok", None, answer)._replace(items=[])
+        return _ok(answer, [])
     if not 200 <= answer.status < 300:
         return _refused(answer, write=False)
     try:
         items = target.listed(answer)
     except UnreadableError:
         return _result("fail", "unparsable", answer)
-    return _result("ok", None, answer)._replace(items=items)
+    return _ok(answer, items)
 
 
 def of_delete(answer: Answer | AttemptError) -> Result:
@@ -74,7 +74,7 @@ def of_delete(answer: Answer | AttemptError) -> Result:
     if isinstance(answer, AttemptError):
         return _unanswered(answer, write=True)
     if 200 <= answer.status < 300 or answer.status == 404:
-        return _result("ok", None, answer)
+        return _ok(answer)
     return _refused(answer, write=True)
 
 
@@ -90,6 +90,10 @@ def _refused(answer: Answer, *, write: bool) -> Result:
     return _result(outcome, "status", answer)
 
 
-def _result(outcome: Outcome, reason: Reason | None, answer: Answer) -> Result:
-    detail = f"status {answer.status}" if reason == "status" else reason or ""
+def _ok(answer: Answer, items: list[Item] | None = None) -> Result:
+    return Result("ok", None, answer.status, answer.instance, "", items)
+
+
+def _result(outcome: Outcome, reason: Reason, answer: Answer) -> Result:
+    detail = f"status {answer.status}" if reason == "status" else reason
     return Result(outcome, reason, answer.status, answer.instance, detail)

@@ -13,37 +13,21 @@ from http.cookies import CookieError, SimpleCookie
 from time import monotonic
 from urllib.parse import urlsplit
 
-import httptools
-from gevent import socket
+from gevent import get_hub, getcurrent, socket
+from gevent.exceptions import ConcurrentObjectUseError
 
 from goldfish.errors import UsageError
-from goldfish.oplog import Reason
 from stress.swarm.addresses import Addresses
+from stress.swarm.answer import COOKIES_MAX, read
+from stress.swarm.answer import Answer as Answer
+from stress.swarm.answer import AttemptError as AttemptError
+from stress.swarm.wire import TlsWire, Wire
 
-BODY_BYTES_MAX = 16 * 1024 * 1024
-HEAD_BYTES_MAX = 64 * 1024
-RECEIVED_BYTES_MAX = 2 * BODY_BYTES_MAX
-"""With what frames the chunks of a body, and with headers that follow it."""
-READ_BYTES = 64 * 1024
-COOKIES_MAX = 50
-"""Cookies that a device keeps, and that one answer may set; browsers keep as many of one host at least."""
 COOKIE_CHARS_MAX = 4096
 TIMEOUT_S = 10.0
 FRESH_S = 0.01
 
 _PORTS = {"http": 80, "https": 443}
-
-
-class AttemptError(Exception):
-    """A request that got no whole answer."""
-
-    def __init__(self, reason: Reason, detail: str, *, sent: bool, status: int | None = None) -> None:
-        super().__init__(detail)
-        self.reason: Reason = reason
-        self.sent = sent
-        """Whether a byte of the request may have left."""
-        self.status = status
-        """The status, when at least that was read."""
 
 
 class Endpoint:
@@ -89,90 +73,6 @@ class Endpoint:
         return f"{self.scheme}://{self.authority}{self.prefix}"
 
 
-class Answer:
-    """A whole answer, and the protocol object that ``httptools`` fills while it arrives."""
-
-    __slots__ = (
-        "_chunks",
-        "_framed",
-        "_size",
-        "body",
-        "complete",
-        "content_encoding",
-        "content_type",
-        "cookies",
-        "instance",
-        "keep_alive",
-        "parser",
-        "status",
-    )
-
-    def __init__(self) -> None:
-        self.parser = httptools.HttpResponseParser(self)
-        self.status = 0
-        self.body = b""
-        self.content_type = ""
-        self.content_encoding = ""
-        self.instance: str | None = None
-        self.cookies: list[str] = []
-        self.complete = False
-        self.keep_alive = False
-        self._framed = False
-        self._chunks: list[bytes] = []
-        self._size = 0
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Keep the few headers that matter."""
-        if self.complete:
-            return
-        name = name.lower()
-        if name == b"x-memory-instance":
-            self.instance = value[:64].decode("latin-1")
-        elif name == b"set-cookie" and len(self.cookies) < COOKIES_MAX:
-            self.cookies.append(value.decode("latin-1"))
-        elif name == b"content-type":
-            self.content_type = value[:128].decode("latin-1")
-        elif name == b"content-encoding":
-            self.content_encoding = value[:32].decode("latin-1")
-        elif name in (b"content-length", b"transfer-encoding"):
-            self._framed = True
-
-    def on_headers_complete(self) -> None:
-        """Note the status as soon as it is known."""
-        if self.complete:
-            self.keep_alive = False  # more came than was asked for: the next answer could not be trusted
-        else:
-            self.status = self.parser.get_status_code()
-
-    def on_body(self, chunk: bytes) -> None:
-        """Collect the body up to its bound."""
-        if self.complete:
-            return
-        self._size += len(chunk)
-        if self._size <= BODY_BYTES_MAX:
-            self._chunks.append(chunk)
-
-    def on_message_complete(self) -> None:
-        """Finish, unless this was an interim answer."""
-        if self.status >= 200 and not self.complete:
-            self.keep_alive = bool(self.parser.should_keep_alive())
-            self._finish()
-
-    def on_end(self) -> None:
-        """The connection has ended: so has a body that told no length."""
-        if self.status >= 200 and not self._framed:
-            self._finish()
-
-    def _finish(self) -> None:
-        self.body = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
-        self.complete = True
-
-    @property
-    def too_large(self) -> bool:
-        """Whether the body went over its bound."""
-        return self._size > BODY_BYTES_MAX
-
-
 class Cookies:
     """What one device keeps of the cookies of one host: the newest, and not without bound."""
 
@@ -204,13 +104,15 @@ class Cookies:
 class Connection:
     """One connection to an endpoint. Opening it sends no byte of any request."""
 
-    __slots__ = ("_answered_s", "_socket", "used")
+    __slots__ = ("_answered_s", "_timeout_s", "_timer", "_wire", "used")
 
     def __init__(self, endpoint: Endpoint, timeout_s: float = TIMEOUT_S) -> None:
         self.used = 0
         """Requests sent on it."""
         self._answered_s = 0.0
-        self._socket: socket.socket | ssl.SSLSocket | None = None
+        self._timeout_s = timeout_s
+        self._timer = get_hub().loop.timer(timeout_s)
+        self._wire: Wire | None = None
         try:
             raw = endpoint.addresses.connect(timeout_s)
         except socket.gaierror as error:
@@ -221,7 +123,10 @@ class Connection:
             raise AttemptError("refused", f"{endpoint}: {error.strerror or error}", sent=False) from error
         try:
             raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self._socket = raw if endpoint.tls is None else endpoint.tls.wrap_socket(raw, server_hostname=endpoint.host)
+            if endpoint.tls is None:
+                self._wire = Wire(raw)
+            else:
+                self._wire = TlsWire(endpoint.tls.wrap_socket(raw, server_hostname=endpoint.host))
         except OSError as error:
             raw.close()
             raise AttemptError("tls", f"{endpoint}: {error}", sent=False) from error
@@ -235,17 +140,10 @@ class Connection:
 
         A connection that has answered just now is taken for open: looking costs more than it could find.
         """
-        if self._socket is None:
+        if self._wire is None:
             return False
-        if monotonic() - self._answered_s < FRESH_S:
+        if monotonic() - self._answered_s < FRESH_S or self._wire.silent:
             return True
-        try:
-            self._socket.settimeout(0)
-            self._socket.recv(1)
-        except (BlockingIOError, ssl.SSLWantReadError):
-            return True
-        except OSError:
-            pass
         self.close()
         return False
 
@@ -255,51 +153,31 @@ class Connection:
         Raises:
             AttemptError: there is none. The connection is closed then.
         """
-        sock = self._socket
-        assert sock is not None, "a closed connection cannot be used"
+        wire, timer = self._wire, self._timer
+        assert wire is not None, "a closed connection cannot be used"
+        if timer.active:
+            raise ConcurrentObjectUseError("a device sends one request after the other: use one device per greenlet")
+        if timeout_s != self._timeout_s:
+            self._timeout_s = timeout_s
+            timer = self._timer = get_hub().loop.timer(timeout_s)
         self.used += 1
-        deadline = monotonic() + timeout_s
         answer = Answer()
         whole = False
+        timer.start(getcurrent().throw, TimeoutError)
         try:
-            sock.settimeout(timeout_s)
-            sent = sock.send(request)
-            if sent < len(request):
-                sock.sendall(request[sent:])
-            received = 0
-            while not answer.complete:
-                if received:
-                    sock.settimeout(max(deadline - monotonic(), 0.001))
-                data = sock.recv(READ_BYTES)
-                if not data:
-                    answer.on_end()
-                    break
-                received += len(data)
-                answer.parser.feed_data(data)
-                if answer.too_large or received > (RECEIVED_BYTES_MAX if answer.status >= 200 else HEAD_BYTES_MAX):
-                    raise AttemptError(
-                        "body-too-large", "the answer is over its bound", sent=True, status=answer.status or None
-                    )
-            whole = answer.complete
-            if not whole:
-                raise AttemptError("eof", "the connection ended early", sent=True, status=answer.status or None)
+            wire.send(request)
+            read(answer, wire.receive)
+            whole = True
         except TimeoutError as error:
             raise AttemptError(
                 "timeout", f"no whole answer in {timeout_s:g} s", sent=True, status=answer.status or None
             ) from error
-        except httptools.HttpParserError as error:
-            answer.keep_alive = False
-            whole = answer.complete
-            if not whole:
-                raise AttemptError(
-                    "unparsable", f"not HTTP: {error}", sent=True, status=answer.status or None
-                ) from error
         except OSError as error:
             raise AttemptError(
                 "reset", f"{error.strerror or error}", sent=True, status=answer.status or None
             ) from error
         finally:
-            del answer.parser  # the two refer to each other: only the garbage collector would free them
+            timer.stop()
             if not whole or not answer.keep_alive:
                 self.close()
         self._answered_s = monotonic()
@@ -307,6 +185,7 @@ class Connection:
 
     def close(self) -> None:
         """End it; harmless when it has ended."""
-        if self._socket is not None:
-            self._socket.close()
-            self._socket = None
+        if self._wire is not None:
+            self._wire.close()
+            self._wire = None
+            self._timer.close()

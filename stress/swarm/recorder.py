@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import msgspec
 
@@ -46,13 +46,15 @@ class Recorder:
         """Record one row. After ``close`` it is refused: a row behind the footer would be a lie."""
         if self._file is None:
             raise ValueError("the op log is closed")
-        kind = str(row.__struct_config__.tag)
+        kind: Any = row.__struct_config__.tag
         self.counts[kind] = self.counts.get(kind, 0) + 1
         self._line(row)
 
     def count(self, scenario: str, *, checked: bool, lossy: bool) -> None:
         """Count one judged recall."""
-        counts = self.checks.setdefault(scenario, Checks())
+        counts = self.checks.get(scenario)
+        if counts is None:
+            counts = self.checks[scenario] = Checks()
         counts.checked += checked
         counts.lossy += lossy
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -21,7 +21,7 @@ class Item(msgspec.Struct, frozen=True, gc=False):
     content: str
 
 
-class Request(NamedTuple):
+class Request(msgspec.Struct, frozen=True, gc=False):
     """A request in the target's own terms."""
 
     method: str
@@ -33,19 +33,19 @@ class UnreadableError(Exception):
     """A 2xx answer that has not the form the interface promises."""
 
 
-class _Batch(msgspec.Struct):
+class _Batch(msgspec.Struct, gc=False):
     messages: Sequence[Item]
 
 
-class _Stored(msgspec.Struct):
+class _Stored(msgspec.Struct, gc=False):
     id: str
 
 
-class _Receipt(msgspec.Struct):
+class _Receipt(msgspec.Struct, gc=False):
     stored: list[_Stored]
 
 
-class _History(msgspec.Struct):
+class _History(msgspec.Struct, gc=False):
     messages: list[Item]
 
 
@@ -92,7 +92,7 @@ class ReferenceTarget:
         return _read(_histories, answer).messages
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=65536)
 def _id(text: str) -> str:
     return quote(text, safe="")
 

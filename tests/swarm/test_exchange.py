@@ -15,9 +15,7 @@ HISTORY = b'{"messages":[{"id":"a","seq":1,"role":"user","content":"hi","created
 
 
 def answer(status: int, body: bytes = b"") -> Answer:
-    made = Answer()
-    made.status, made.body, made.complete = status, body, True
-    return made
+    return Answer(status=status, body=body)
 
 
 def unanswered(reason: str, *, sent: bool, status: int | None = None) -> AttemptError:

@@ -13,8 +13,9 @@ import httptools
 import pytest
 
 from goldfish.errors import UsageError
-from stress.swarm import http as client
-from stress.swarm.http import Answer, AttemptError, Connection, Cookies, Endpoint
+from stress.swarm import answer
+from stress.swarm.answer import COOKIES_MAX, HEAD_BYTES_MAX
+from stress.swarm.http import COOKIE_CHARS_MAX, Answer, AttemptError, Connection, Cookies, Endpoint
 
 from .standin import http, reset, say, standing_in
 
@@ -98,7 +99,7 @@ def test_what_is_not_http_is_unparsable() -> None:
 
 
 def test_a_body_over_its_bound_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "BODY_BYTES_MAX", 1000)
+    monkeypatch.setattr(answer, "BODY_BYTES_MAX", 1000)
     with standing_in(http(200, b"x" * 2000)) as server:
         assert failure(server.url).reason == "body-too-large"
 
@@ -211,20 +212,20 @@ def test_an_answer_is_freed_without_the_garbage_collector() -> None:
 
 
 def test_a_memory_that_sets_ever_new_cookies_fills_no_memory() -> None:
-    many = [f"Set-Cookie: c{number}=x" for number in range(2 * client.COOKIES_MAX)]
+    many = [f"Set-Cookie: c{number}=x" for number in range(2 * COOKIES_MAX)]
     with standing_in(http(200, b"{}", *many)) as server:
-        assert len(attempt(server.url).cookies) == client.COOKIES_MAX
+        assert len(attempt(server.url).cookies) == COOKIES_MAX
     cookies = Cookies()
-    for number in range(10 * client.COOKIES_MAX):
+    for number in range(10 * COOKIES_MAX):
         cookies.take([f"c{number}=x; Path=/"])
-    cookies.take([f"long={'x' * client.COOKIE_CHARS_MAX}"])
-    assert cookies.header.count(b"=") == client.COOKIES_MAX
-    assert cookies.header.endswith(b"; c%d=x\r\n" % (10 * client.COOKIES_MAX - 1))
+    cookies.take([f"long={'x' * COOKIE_CHARS_MAX}"])
+    assert cookies.header.count(b"=") == COOKIES_MAX
+    assert cookies.header.endswith(b"; c%d=x\r\n" % (10 * COOKIES_MAX - 1))
 
 
 def test_an_answer_that_stays_interim_is_over_its_bound() -> None:
     interim = b"HTTP/1.1 103 Early\r\nLink: x\r\n\r\n"
-    with standing_in(say(interim * (client.HEAD_BYTES_MAX // len(interim) + 2))) as server:
+    with standing_in(say(interim * (HEAD_BYTES_MAX // len(interim) + 2))) as server:
         assert failure(server.url).reason == "body-too-large"
 
 
