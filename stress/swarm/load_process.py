@@ -11,9 +11,9 @@ import gevent
 CALLBACKS_S = 0.3
 """How long gevent may run what is ready before it looks at its sockets and clocks again.
 
-Ready in this sense are users who begin, users whose devices acted ``together``, and closers. With gevent's own 5 ms only
-50 of them run in one round of a busy hub, and a round lasts as long as all users who got an answer need: of 3,000 users
-in three scenarios those of two-devices had 2 turns while those of rapid-switch had 24.
+Ready in this sense are users who begin, users whose devices acted ``together``, and closers. With gevent's own 5 ms
+only 50 of them run in one round of a busy hub, and a round lasts as long as all users who got an answer need: of 3,000
+users in three scenarios those of two-devices had 2 turns while those of rapid-switch had 24.
 """
 
 COLLECT_AFTER = (10_000, 20, 100)
