@@ -8,6 +8,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+from random import uniform
 from typing import Any
 
 import psutil
@@ -32,10 +33,10 @@ def _on_init(environment: Any, **_: Any) -> None:
 
 
 def pause(user: Any) -> float:
-    """A ``wait_time``: none between turns, and an hour once they are done."""
+    """A ``wait_time``: as users have it by default between turns, and an hour once they are done."""
     turns = _users[id(user)] = _users.get(id(user), 0) + 1
     if turns < TURNS:
-        return 0
+        return uniform(0.02, 0.2)
     if turns == TURNS and sum(told >= TURNS for told in _users.values()) == user.environment.parsed_options.num_users:
         _tell(user.environment)
     return 3600
