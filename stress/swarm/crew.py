@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -80,14 +81,14 @@ class Workers:
                 self._runner.send_message(ABORT, {"run": status.run}, client_id)
 
     def missing(self, member: Member) -> str | None:
-        """Whether the worker has left, or its process, if it is one of this machine, has ended."""
+        """Whether the worker has left, its process, if it is one of this machine, has ended, or it is silent."""
         status = member.status
-        if status is None:
-            return None
-        if status.pid in self._forked and not runs(status.pid):
+        if status and status.pid in self._forked and not runs(status.pid):
             return "it ended without closing its log: killed, or crashed"
-        if member.process not in self.here():
+        if status and member.process not in self.here():
             return "it left without closing its log"
+        if time.monotonic() - member.heard_s > lifecycle.SILENT_S:
+            return f"nothing was heard of it for {lifecycle.SILENT_S:g} s"
         return None
 
     def _send(self, message: str, members: list[Member]) -> None:

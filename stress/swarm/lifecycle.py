@@ -54,6 +54,8 @@ ASK_S = 1.0
 """How often a load process that has not told its end is asked again; a message may be lost."""
 ABORT_S = 5.0
 TICK_S = 0.1
+FLUSH_S = 0.5
+SAMPLE_S = 1.0
 PROBLEMS_MAX = 20
 
 log = logging.getLogger("goldfish")
@@ -270,20 +272,23 @@ class Run:
 
     def _tick(self) -> None:
         """Flush the log, sample the process and report, the latter two once a second."""
-        lag_s, ticks = 0.0, 0
+        lag_s = 0.0
         cpu_s, wall_s = time.process_time(), time.monotonic()
+        flushed_s = wall_s
         while True:
             before_s = time.monotonic()
             gevent.sleep(TICK_S)
-            lag_s = max(lag_s, time.monotonic() - before_s - TICK_S)
-            ticks += 1
-            if ticks % 5 == 0:
+            now_s = time.monotonic()
+            lag_s = max(lag_s, now_s - before_s - TICK_S)
+            # By the clock, not by ticks: in a busy process each of them may take a second.
+            if now_s - flushed_s >= FLUSH_S:
+                flushed_s = now_s
                 self.recorder.flush()
                 if self.recorder.failure is not None:
                     self.report_status()
                     return
-            if ticks % 10 == 0:
-                spent_s, passed_s = time.process_time() - cpu_s, time.monotonic() - wall_s
+            if now_s - wall_s >= SAMPLE_S:
+                spent_s, passed_s = time.process_time() - cpu_s, now_s - wall_s
                 cpu_s, wall_s = cpu_s + spent_s, wall_s + passed_s
                 self.recorder.write(
                     Sample(
@@ -336,7 +341,7 @@ class Crew(Protocol):
         """Have their logs closed at once."""
 
     def missing(self, member: Member) -> str | None:
-        """What is known of the end of a process that has not told it; None: it may well live."""
+        """What is known of the end of a process that was not heard of for a while; None: it may well live."""
 
 
 class Swarm:
@@ -465,11 +470,7 @@ class Swarm:
         while True:
             gevent.sleep(1)
             for member in self._waiting():
-                silent_s = time.monotonic() - member.heard_s
-                how = self._crew.missing(member) if silent_s > GONE_S else None
-                if how is None and silent_s > SILENT_S:
-                    how = f"nothing was heard of it for {SILENT_S:g} s"
-                if how is not None:
+                if time.monotonic() - member.heard_s > GONE_S and (how := self._crew.missing(member)):
                     self._lose(member, how)
             if not self._finishing and self.members and all(member.lost for member in self.members.values()):
                 self._on_end("all load processes were lost")

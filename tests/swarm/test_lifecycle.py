@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,8 @@ class Crew:
                 self.tell(member.process, "closed")
 
     def missing(self, member: Member) -> str | None:
-        return self.gone.get(member.process)
+        silent = time.monotonic() - member.heard_s > lifecycle.SILENT_S
+        return self.gone.get(member.process) or ("nothing was heard of it" if silent else None)
 
     def tell(self, process: str, state: Any, **more: Any) -> None:
         self.swarm.hear(Status(run="a-run", process=process, state=state, **more))
