@@ -12,11 +12,12 @@ PYTHON ?= $(shell for p in python3 python3.12 python3.11 python3.13 python3.14; 
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && exit; done)
 UV := $(BIN)/uv
 WORKERS ?= 4
+MINUTES ?= 30
 export UV_LINK_MODE = copy
 # What is imported often is compiled once, at installation; a setting around us must not undo that.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install install-dev demo test evidence test-all lint format bench lock clean
+.PHONY: help install install-dev demo test evidence test-all lint format bench soak lock clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -66,6 +67,11 @@ format: install-dev ## rewrite the sources in the project's style
 
 bench: install-dev ## measurements, written to benchmarks/results
 	$(BIN)/python -m benchmarks.analyzer
+	$(BIN)/python -m benchmarks.turn_cost
+	$(BIN)/python -m benchmarks.users
+
+soak: install-dev ## half an hour of load, MINUTES=30; fails if a process keeps growing
+	$(BIN)/python -m benchmarks.soak $(MINUTES)
 
 LOCK := pip compile -q --universal --generate-hashes --no-header --no-annotate --python-version 3.11 --upgrade
 lock: $(UV) ## resolve the dependencies anew

@@ -46,7 +46,7 @@ def analyze(directory: Path, contract_file: Path | None = None, console: Console
         patience.now("writing results")
         tallies = tally(judged, record.run.scenarios, budget.confidence)
         verdict = decide(record, judged, tallies, budget, same_contract=contract == record.run.contract)
-        judgement = results(record.run, contract, budget, tallies, verdict)
+        judgement = results(record, contract, budget, tallies, verdict)
         report = render(page(record, judged, judgement))
         publish(directory, judgement, findings_table(judged), summary(msgspec.to_builtins(judgement)), report)
     return judgement

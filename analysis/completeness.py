@@ -6,13 +6,10 @@ conversations that do not contradict their own record.
 
 from __future__ import annotations
 
-import msgspec
-
 from analysis.check import Checked
 from analysis.reason import Reason
 from analysis.record import Doubt, Log, Record
-from goldfish.errors import RecordError
-from goldfish.run import FILE
+from goldfish.run import Checks, Counters
 from goldfish.table import count
 
 _CODES = {
@@ -22,34 +19,39 @@ _CODES = {
 }
 
 
-class LiveScenario(msgspec.Struct, frozen=True):
-    """Recalls of one scenario as a load process judged them while it ran."""
-
-    checked: int = 0
-    lossy: int = 0
-
-
-class LiveCounts(msgspec.Struct, frozen=True):
-    """What one load process counted while it ran."""
-
-    rows: dict[str, int] = {}
-    scenarios: dict[str, LiveScenario] = {}
-
-
 def doubts(record: Record, judged: dict[str, Checked], *, same_contract: bool) -> list[Reason]:
-    """What is missing from the record, or disagrees with the counts taken live.
-
-    Raises:
-        RecordError: the counters in ``run.json`` have another shape.
-    """
-    reasons = [_flaw(log) for log in record.logs if log.flaw]
+    """What is missing from the record, or disagrees with the counts taken live."""
+    run = record.run
+    reasons = [_lost(log, run.lost[log.process]) for log in record.logs if log.process in run.lost]
+    reasons += [_flaw(log) for log in record.logs if log.flaw and log.process not in run.lost]
     reasons += _left_out(judged)
-    if record.run.counters:
-        live = _live(record)
+    if run.started is not None and run.ended is None:
+        text = (
+            "Nobody recorded the end of this run: whoever conducted it was killed, or it still goes on. Operations may "
+            "be missing without a trace. Run again."
+        )
+        reasons.append(Reason(code="unfinished", text=text))
+    if run.counters:
         for log in record.logs:
-            if log.flaw is None:
-                reasons += _counters(log, live.get(log.process), judged, same_contract=same_contract)
+            if log.flaw is None and log.process not in run.lost:
+                reasons += _counters(log, run.counters.get(log.process), judged, same_contract=same_contract)
+    if run.statistics is not None and not run.lost and not any(log.flaw for log in record.logs):
+        reasons += _statistics(record.logs, run.statistics)
     return reasons
+
+
+def _lost(log: Log, how: str) -> Reason:
+    left = (
+        "Its op log is whole, but its counters are not confirmed"
+        if log.flaw is None
+        else f"Its op log is incomplete ({log.flaw}), so only its conversations closed before the break are judged; "
+        "those of the other processes are judged as ever"
+    )
+    text = (
+        f"Load process {log.process} was lost: {how}. {left}. Look for its end (memory, signals, the machine's log), "
+        "and run again."
+    )
+    return Reason(code="lost-worker", text=text)
 
 
 def _flaw(log: Log) -> Reason:
@@ -77,14 +79,7 @@ def _left_out(judged: dict[str, Checked]) -> list[Reason]:
     return reasons
 
 
-def _live(record: Record) -> dict[str, LiveCounts]:
-    try:
-        return msgspec.convert(record.run.counters, dict[str, LiveCounts])
-    except msgspec.ValidationError as error:
-        raise RecordError(f"{record.directory / FILE}: counters: {error}") from error
-
-
-def _counters(log: Log, live: LiveCounts | None, judged: dict[str, Checked], *, same_contract: bool) -> list[Reason]:
+def _counters(log: Log, live: Counters | None, judged: dict[str, Checked], *, same_contract: bool) -> list[Reason]:
     """Compare one finished log with what its process counted."""
     if live is None:
         text = f"Process {log.process} never reported its counters, so its op log cannot be confirmed. Run again."
@@ -94,6 +89,12 @@ def _counters(log: Log, live: LiveCounts | None, judged: dict[str, Checked], *, 
         text = (
             f"Process {log.process} counted {rows} operations and its op log holds {log.rows}; expected the same. "
             "Operations were lost on the way to the log, or counted twice: run again, and report it."
+        )
+        return [Reason(code="counters", text=text)]
+    if live.requests and _differ(live.requests, log.requests):
+        text = (
+            f"Process {log.process} showed Locust {live.requests} requests and its op log holds {log.requests} that "
+            "were not cut off; expected the same. This is a fault of the tool: report it with the run directory."
         )
         return [Reason(code="counters", text=text)]
     own = [checked for checked in judged.values() if checked.conversation.process == log.process]
@@ -108,7 +109,7 @@ def _counters(log: Log, live: LiveCounts | None, judged: dict[str, Checked], *, 
         )
     reasons = []
     for scenario in sorted({*final, *live.scenarios}):
-        counted = live.scenarios.get(scenario, LiveScenario())
+        counted = live.scenarios.get(scenario, Checks())
         checked_recalls, lossy = final.get(scenario, (0, 0))
         if (counted.checked, counted.lossy) != (checked_recalls, lossy):
             text = (
@@ -118,3 +119,29 @@ def _counters(log: Log, live: LiveCounts | None, judged: dict[str, Checked], *, 
             )
             reasons.append(Reason(code="live-counts", scenario=scenario, text=text))
     return reasons
+
+
+def _statistics(logs: list[Log], statistics: dict[str, dict[str, int]]) -> list[Reason]:
+    """Compare all op logs with what Locust counted: every operation that was not cut off is one of its requests."""
+    recorded: dict[str, dict[str, int]] = {}
+    for log in logs:
+        for scenario, kinds in log.requests.items():
+            total = recorded.setdefault(scenario, {})
+            for kind, number in kinds.items():
+                total[kind] = total.get(kind, 0) + number
+    if not _differ(recorded, statistics):
+        return []
+    text = (
+        f"Locust's statistics count {statistics} requests, the op logs hold {recorded} that were not cut off; expected "
+        "the same. Requests were lost on the way to the master, or something else reports under these names."
+    )
+    return [Reason(code="statistics", text=text)]
+
+
+def _differ(one: dict[str, dict[str, int]], other: dict[str, dict[str, int]]) -> bool:
+    """Whether two counts differ in anything but what is zero in both."""
+    flat = [
+        {(scenario, kind): number for scenario, kinds in counts.items() for kind, number in kinds.items() if number}
+        for counts in (one, other)
+    ]
+    return flat[0] != flat[1]

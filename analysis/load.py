@@ -84,6 +84,7 @@ def _read(directory: Path, run: Run, process: str, conversations: dict[str, Conv
                 footer = row
             elif isinstance(row, Sample):
                 counts["sample"] += 1
+                log.samples.append(row)
             else:
                 if row.id in ids:
                     raise _ContradictionError(f"{log.path}:{number}: operation {row.id} stands twice in this log")
@@ -93,7 +94,11 @@ def _read(directory: Path, run: Run, process: str, conversations: dict[str, Conv
                         f"{log.path}:{number}: operation {row.id} ends at {row.end_ns} ns and starts at {row.start_ns} "
                         "ns; the clock cannot be trusted"
                     )
-                counts[_KINDS[type(row)]] += 1
+                kind = _KINDS[type(row)]
+                counts[kind] += 1
+                if row.reason != "killed":
+                    requests = log.requests.setdefault(row.scenario, {})
+                    requests[kind] = requests.get(kind, 0) + 1
                 # A touch matters to expiry alone, and no contract with one is accepted.
                 if not isinstance(row, Touch) and (only is None or row.conversation == only):
                     _file(row, number, log, conversations)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from goldfish.contract import Scope
-from goldfish.oplog import Append, Delete, Operation, Recall
+from goldfish.oplog import Append, Delete, Operation, Recall, Sample
 from goldfish.run import Run
 
 
@@ -53,6 +53,10 @@ class Log:
     rows: dict[str, int] = field(default_factory=dict)
     flaw: str | None = None
     """What is incomplete about it, as a clause of a sentence; None for a finished log."""
+    samples: list[Sample] = field(default_factory=list)
+    """How the load process fared, once a second."""
+    requests: dict[str, dict[str, int]] = field(default_factory=dict)
+    """Scenario → kind → operations that were not cut off: as many as Locust must have counted."""
     scattered: bool = False
     """Rows are missing anywhere, not only at the end."""
 

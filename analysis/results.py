@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 import msgspec
 
+from analysis.fitness import Arrivals, LoadProcess, arrivals, load_processes
 from analysis.reason import Reason
+from analysis.record import Record
 from analysis.tally import Tally
 from analysis.verdict import Outcome, Verdict
 from goldfish.contract import Budget, Contract
-from goldfish.run import Run, Skipped
+from goldfish.run import Skipped
 
 SCHEMA = 1
 
@@ -104,10 +106,17 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     faults: list[None] = []
     skipped: list[Skipped]
     scenarios: list[Scenario]
+    load_processes: list[LoadProcess]
+    latency_reliable: bool
+    """Whether no load process was saturated, so that latencies are the memory's."""
+    arrivals: Arrivals | None
+    """With open arrivals: how punctually turns began."""
 
 
-def results(run: Run, contract: Contract, budget: Budget, tallies: Sequence[Tally], verdict: Verdict) -> Results:
+def results(record: Record, contract: Contract, budget: Budget, tallies: Sequence[Tally], verdict: Verdict) -> Results:
     """Put together what was counted and decided."""
+    run = record.run
+    processes = load_processes(record.logs)
     return Results(
         run=run.run,
         verdict=verdict.outcome,
@@ -117,6 +126,9 @@ def results(run: Run, contract: Contract, budget: Budget, tallies: Sequence[Tall
         budget=budget,
         skipped=run.skipped,
         scenarios=[_scenario(tally) for tally in tallies],
+        load_processes=processes,
+        latency_reliable=not any(process.saturated for process in processes),
+        arrivals=arrivals(run.turns_per_second, run.counters),
     )
 
 

@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 
 from analysis.check import Checked, Finding
 from analysis.completeness import doubts
+from analysis.fitness import arrivals, load_processes, unfit
 from analysis.rates import exceeds, holm, trials_for_fail, trials_for_pass, users_for_zero
 from analysis.reason import Reason
 from analysis.record import Record
@@ -70,7 +71,9 @@ def decide(
         *(_unproven(tallies, budget) if budget.context_loss and not failing else []),
     ]
     requests = _request_failures(tallies, budget)
-    noted = [*requests, *(disorder if budget.disorder == "report" else [])]
+    run = record.run
+    fitness = unfit(load_processes(record.logs), arrivals(run.turns_per_second, run.counters))
+    noted = [*requests, *(disorder if budget.disorder == "report" else []), *fitness]
     if failing:
         return Verdict("fail", 3, [*failing, *barring, *noted])
     if barring:

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections import defaultdict
 
 import httptools
 import msgspec
 import uvloop
 
 HISTORY_MAX = 20
-histories: dict[bytes, list[msgspec.Raw]] = defaultdict(list)
+HISTORIES_MAX = 20_000
+"""Histories held at once, some 10 KiB each; one more is refused, loudly, so that no benchmark grows without end."""
+histories: dict[bytes, list[msgspec.Raw]] = {}
 
 
 class Incoming(msgspec.Struct):
@@ -50,7 +51,12 @@ class Connection(asyncio.Protocol):
         key, _, _ = self.url.partition(b"?")
         if self.parser.get_method() == b"POST":
             messages = incoming.decode(self.body).messages
-            history = histories[key]
+            history = histories.get(key)
+            if history is None:
+                if len(histories) >= HISTORIES_MAX:
+                    self.answer(b"507 Insufficient Storage", b"")
+                    return
+                history = histories[key] = []
             history.extend(messages)
             del history[:-HISTORY_MAX]
             self.answer(b"201 Created", encode({"stored": [{"id": named.decode(m).id, "seq": 1} for m in messages]}))
@@ -58,7 +64,7 @@ class Connection(asyncio.Protocol):
             histories.pop(key + b"/messages", None)
             self.answer(b"204 No Content", b"")
         else:
-            self.answer(b"200 OK", b'{"messages":[' + b",".join(map(bytes, histories[key])) + b"]}")
+            self.answer(b"200 OK", b'{"messages":[' + b",".join(map(bytes, histories.get(key, ()))) + b"]}")
 
     def answer(self, status: bytes, body: bytes) -> None:
         self.transport.write(  # type: ignore[attr-defined]
@@ -68,7 +74,8 @@ class Connection(asyncio.Protocol):
 
 
 async def serve(port: int) -> None:
-    server = await asyncio.get_running_loop().create_server(Connection, "127.0.0.1", port)
+    # Thousands of users may connect at once; what does not fit into the queue would wait a second.
+    server = await asyncio.get_running_loop().create_server(Connection, "127.0.0.1", port, backlog=4096)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 

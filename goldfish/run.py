@@ -24,6 +24,35 @@ class Skipped(msgspec.Struct, frozen=True, kw_only=True):
     reason: str
 
 
+class Checks(msgspec.Struct, kw_only=True):
+    """Recalls as a load process judged them while it ran."""
+
+    checked: int = 0
+    lossy: int = 0
+
+
+class Lateness(msgspec.Struct, kw_only=True):
+    """Open arrivals: how long after its due time a turn began, in milliseconds."""
+
+    begun: int = 0
+    waiting: int = 0
+    """Turns that were due and for which no user was free, when this was told."""
+    p50_ms: float = 0
+    p95_ms: float = 0
+    max_ms: float = 0
+
+
+class Counters(msgspec.Struct, kw_only=True):
+    """What one load process counted; its op log must agree, row by row."""
+
+    rows: dict[str, int] = {}
+    """Rows per kind."""
+    scenarios: dict[str, Checks] = {}
+    requests: dict[str, dict[str, int]] = {}
+    """Scenario → kind → requests shown to Locust: all but those that were cut off."""
+    lateness: Lateness | None = None
+
+
 class Run(msgspec.Struct, kw_only=True):
     """The content of ``run.json``."""
 
@@ -50,8 +79,14 @@ class Run(msgspec.Struct, kw_only=True):
     versions: dict[str, str] = msgspec.field(default_factory=dict)
     command: list[str] = msgspec.field(default_factory=list)
     git_commit: str | None = None
-    counters: dict[str, dict[str, Any]] = msgspec.field(default_factory=dict)
-    """Per process, as it reported them at the end: rows per kind, and checked and lossy recalls per scenario."""
+    turns_per_second: float | None = None
+    """Open arrivals over the whole swarm; None: every user begins a turn when it likes."""
+    counters: dict[str, Counters] = msgspec.field(default_factory=dict)
+    """Per process, as it reported them last."""
+    statistics: dict[str, dict[str, int]] | None = None
+    """Scenario → kind → requests in Locust's own statistics; None if they were reset under way."""
+    lost: dict[str, str] = msgspec.field(default_factory=dict)
+    """Load processes that never told their end, and what is known of each."""
     problems: list[str] = msgspec.field(default_factory=list)
     """What went wrong in the swarm itself, such as a story that raised: what it would have found is unknown."""
     ended: str | None = None

@@ -13,6 +13,7 @@ from typing import Literal
 
 import msgspec
 
+from analysis.fitness import Arrivals, LoadProcess
 from analysis.reason import Reason
 from analysis.results import Scenario
 from analysis.verdict import Outcome
@@ -138,6 +139,11 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     meanings: dict[str, str] = {}
     """Scenario to one line: what its users do."""
     skipped: list[Skipped] = []
+    load_processes: list[LoadProcess] = []
+    latency_reliable: bool = True
+    """Whether no load process was saturated."""
+    arrivals: Arrivals | None = None
+    """With open arrivals: how punctually turns began."""
     loss_over_time: LossOverTime | None = None
     instance_matrix: InstanceMatrix | None = None
     worst_conversations: list[WorstConversation] = []

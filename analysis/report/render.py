@@ -28,6 +28,7 @@ REASONS_MAX = 40
 SCENARIOS_MAX = 60
 INSTANCES_MAX = 16
 WORST_MAX = 3
+PROCESSES_MAX = 64
 UNVERIFIABLE_MAX = 60
 REQUEST_IDS_MAX = 12
 MESSAGE_CHARS_MAX = 400
@@ -53,6 +54,7 @@ def render(report: Report) -> str:
             axis_end=figures.axis_end(report.scenarios[:SCENARIOS_MAX]),
             dots_px=figures.DOTS_PX,
             dots=figures.dots,
+            processes_max=PROCESSES_MAX,
             matrix=report.instance_matrix,
             cells=figures.cells(report.instance_matrix) if report.instance_matrix else [],
             instances_max=INSTANCES_MAX,

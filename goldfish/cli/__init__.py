@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import traceback
@@ -42,12 +43,14 @@ def main() -> None:
         click.echo(f"error: {error}", err=True)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         click.echo("interrupted; nothing was judged", err=True)
         sys.exit(4)
     except Exception:  # noqa: BLE001 - Python would exit with 1, which is a pass here
         traceback.print_exc()
         click.echo("error: this is a fault of goldfish itself; nothing was judged", err=True)
         sys.exit(4)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an impatient one more must not change the code
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -103,6 +106,14 @@ def up(store: str, instances: int, balance: str, defects: tuple[str, ...], port:
 )
 @click.option("-t", "--time", "time_s", type=click.IntRange(1), help="Seconds of load.  [default: 60]")
 @click.option("--turns", type=click.IntRange(1), help="End after this many turns, instead of by time.")
+@click.option(
+    "--processes", type=click.IntRange(1, 64), default=1, show_default=True, help="Load processes, one a core."
+)
+@click.option(
+    "--turns-per-second",
+    type=click.FloatRange(0, 100_000, min_open=True),
+    help="Open arrivals: turns begin at this rate over all users.  [default: every user at its own pace]",
+)
 @click.option("--seed", type=click.IntRange(1), help="Fix plans, texts and ids (not the interleaving).")
 @click.option(
     "--out", type=click.Path(path_type=Path), default=Path("runs"), show_default=True, help="Folder for runs."
@@ -122,6 +133,8 @@ def run(
     spawn_rate: float | None,
     time_s: int | None,
     turns: int | None,
+    processes: int,
+    turns_per_second: float | None,
     seed: int | None,
     out: Path,
     as_json: bool,
@@ -141,6 +154,8 @@ def run(
         spawn_rate=spawn_rate or min(users, 100),
         time_s=time_s if time_s or turns else 60,
         turns=turns,
+        processes=processes,
+        turns_per_second=turns_per_second,
         seed=seed,
         out=out,
     )

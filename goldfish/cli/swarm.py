@@ -7,6 +7,7 @@ import os
 import secrets
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 LOG_TAIL_LINES = 15
 CHILD_LOG = "locust.log"
+WORKERS_WAIT_S = 60
+"""How long a master waits for its workers to start."""
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,6 +44,8 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     spawn_rate: float = 20
     time_s: int | None = 60
     turns: int | None = None
+    processes: int = 1
+    turns_per_second: float | None = None
     seed: int | None = None
     out: Path = Path("runs")
 
@@ -62,7 +67,9 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
             return
         out = console()
         if self.results is None:
-            out.print(Text(f"nothing was judged; the record is in {self.directory}"))
+            out.print(
+                Text(f"nothing was judged; the record is in {self.directory}, what was logged in its {CHILD_LOG}")
+            )
             return
         from goldfish.table import render
 
@@ -121,6 +128,8 @@ def _again(load: Load, where: list[str]) -> list[str]:
         "-u": load.users,
         "-t": load.time_s,
         "--turns": load.turns,
+        "--processes": load.processes if load.processes > 1 else None,
+        "--turns-per-second": f"{load.turns_per_second:g}" if load.turns_per_second else None,
         "--seed": load.seed,
     }
     given = [text for name, value in options.items() if value is not None for text in (name, str(value))]
@@ -161,6 +170,8 @@ def _run(load: Load, host: str, deployment: Path | None, adopt: Callable[[int], 
         log.seek(0)
         with suppress(OSError), (directory / CHILD_LOG).open("wb") as kept:  # the disk may be full
             shutil.copyfileobj(log, kept)
+    if code < 0 and -code != signal.SIGINT:
+        code = _judge_remains(directory, -code)
     try:
         results = json.loads((directory / "results.json").read_bytes())
     except (OSError, ValueError):
@@ -183,12 +194,38 @@ def _command(load: Load, host: str, deployment: Path | None) -> list[str]:
         "--goldfish-contract": load.contract,
         "--goldfish-connection": load.connection,
         "--goldfish-turns": load.turns,
+        "--goldfish-turns-per-second": load.turns_per_second,
         "--goldfish-seed": load.seed,
         "--goldfish-deployment": deployment,
     }
+    if load.processes > 1:
+        port = _free_port()
+        options |= {
+            "--processes": load.processes,
+            "--expect-workers-max-wait": WORKERS_WAIT_S,
+            "--master-bind-host": "127.0.0.1",
+            "--master-bind-port": port,
+            "--master-host": "127.0.0.1",
+            "--master-port": port,
+        }
     given = [text for name, value in options.items() if value is not None for text in (name, str(value))]
     classes = [scenario_named(name).class_name for name in dict.fromkeys(load.scenarios)]
     return [sys.executable, "-P", "-m", "stress.swarm", "--headless", "--only-summary", *given, *classes]
+
+
+def _judge_remains(directory: Path, number: int) -> int:
+    """Judge what a swarm left behind whose conductor was killed; it cannot pass."""
+    message = f"error: the load process was ended by {signal.Signals(number).name}; what it had recorded is judged"
+    console(stderr=True).print(Text(message), soft_wrap=True)
+    command = [sys.executable, "-P", "-m", "analysis", str(directory)]
+    return subprocess.call(command, stdout=subprocess.DEVNULL)
+
+
+def _free_port() -> int:
+    """A port for the master that no other run of this machine has."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
 
 
 def _follow(events: IO[bytes], load: Load) -> tuple[Path | None, tuple[str, int] | None]:

@@ -48,7 +48,7 @@ def match(ledger: Ledger, items: list[Item], capacity: int | None) -> Listing:
     duplicates = 0
     for at, item in enumerate(items):
         token = read(item.id, item.content)
-        entry = ledger.index.get((token.device, token.seq)) if token and _is_own(ledger, token) else None
+        entry = ledger.entry(token.device, token.seq) if token and _is_own(ledger, token) else None
         if entry is None:
             odd.append(_stranger(ledger, at, item, token))
             continue

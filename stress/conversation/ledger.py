@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from goldfish.contract import Scope
+from goldfish.errors import UsageError
 from goldfish.rule import NEVER, Message
 from goldfish.token import Person, Series, mark
 from stress.targets.reference import Item
+
+MESSAGES_MAX = 10_000
+"""Messages in one conversation: no person says so much, and every recall would be held against all of them."""
 
 
 class Entry(Message, kw_only=True):
@@ -39,6 +43,25 @@ class Ledger:
     ``when_settled`` runs a function then, at once if none is in flight.
     """
 
+    __slots__ = (
+        "_batches",
+        "_in_flight",
+        "_index",
+        "_indexed",
+        "_series",
+        "_waiting",
+        "devices",
+        "entries",
+        "items",
+        "last_append_ns",
+        "name",
+        "person",
+        "scope",
+        "standing",
+        "stored_ns",
+        "unshown",
+    )
+
     def __init__(self, person: Person, scope: Scope, session: int = 0) -> None:
         self.person = person
         self.scope = scope
@@ -64,7 +87,13 @@ class Ledger:
         self._waiting: list[tuple[set[int], Callable[[], None]]] = []
 
     def begin(self, device: str, session: int, messages: Sequence[tuple[str, str]], start_ns: int) -> list[Entry]:
-        """Enter the messages (role, text) of an append that starts now; its end must follow."""
+        """Enter the messages (role, text) of an append that starts now; its end must follow.
+
+        Raises:
+            UsageError: the conversation would not end.
+        """
+        if len(self.entries) >= MESSAGES_MAX:
+            raise UsageError(f"{MESSAGES_MAX:,} messages in one conversation: put a bare `yield` after each turn")
         batch, self._batches = self._batches, self._batches + 1
         seq = self.devices.get(device, 0)
         self.devices[device] = seq + len(messages)
@@ -108,13 +137,12 @@ class Ledger:
         self.standing = [entry for entry in self.entries if entry.maybe_stored]
         self.items = [entry.item for entry in self.standing]
 
-    @property
-    def index(self) -> dict[tuple[str, int], Entry]:
-        """The entries by (device, seq); nobody asks for it while recalls are sound."""
-        for entry in self.entries[self._indexed :]:
+    def entry(self, device: str, seq: int) -> Entry | None:
+        """The message that this device said as its ``seq``-th; None if it has not said so much."""
+        for entry in self.entries[self._indexed :]:  # nobody asks while recalls are sound
             self._index[entry.device, entry.seq] = entry
         self._indexed = len(self.entries)
-        return self._index
+        return self._index.get((device, seq))
 
     @property
     def quiet(self) -> bool:

@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import msgspec
 
 if TYPE_CHECKING:
-    import random
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 T = TypeVar("T")
@@ -56,12 +55,14 @@ class Script:
     """What one person and an assistant say to each other, turn after turn, in one language.
 
     Args:
-        rng: The only source of chance: equal states of it write equal scripts.
+        random: The only source of chance, numbers from 0 to below 1: equal ones write equal scripts.
         language: One of ``LANGUAGES``; without it, any.
     """
 
-    def __init__(self, rng: random.Random, language: str | None = None) -> None:
-        self._random = rng.random
+    __slots__ = ("_beats", "_person", "_random", "_speech", "_threads", "language")
+
+    def __init__(self, random: Callable[[], float], language: str | None = None) -> None:
+        self._random = random
         self.language = language if language is not None else _choose(self._random, LANGUAGES)
         self._speech = _speech(self.language)
         self._person = self._speech.draw(self._speech.lasting, self._random)
@@ -123,6 +124,8 @@ class _Topic(NamedTuple):
 
 class _Thread:
     """A topic that came up, with its facts and which of them have been mentioned."""
+
+    __slots__ = ("facts", "mentioned", "topic")
 
     def __init__(self, topic: _Topic, facts: dict[str, str]) -> None:
         self.topic = topic

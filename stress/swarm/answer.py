@@ -17,6 +17,10 @@ from goldfish.oplog import Reason
 
 BODY_BYTES_MAX = 16 * 1024 * 1024
 HEAD_BYTES_MAX = 64 * 1024
+RECEIVED_BYTES_MAX = 2 * BODY_BYTES_MAX
+"""With what frames the chunks of a body, and with headers that follow it."""
+COOKIES_MAX = 50
+"""Cookies that a device keeps, and that one answer may set; browsers keep as many of one host at least."""
 
 
 class AttemptError(Exception):
@@ -160,7 +164,8 @@ class Parser:
                     break
                 received += len(data)
                 self._parser.feed_data(data)
-                if self._size > BODY_BYTES_MAX or (not answer.status and received > HEAD_BYTES_MAX):
+                bound = RECEIVED_BYTES_MAX if answer.status >= 200 else HEAD_BYTES_MAX
+                if self._size > BODY_BYTES_MAX or received > bound:
                     raise AttemptError(
                         "body-too-large", "the answer is over its bound", sent=True, status=answer.status or None
                     )
@@ -186,7 +191,7 @@ class Parser:
         answer, name = self.answer, name.lower()
         if name == b"x-memory-instance":
             answer.instance = value[:64].decode("latin-1")
-        elif name == b"set-cookie":
+        elif name == b"set-cookie" and len(answer.cookies) < COOKIES_MAX:
             answer.cookies.append(value.decode("latin-1"))
         elif name == b"content-type":
             answer.content_type = value[:128].decode("latin-1")

@@ -3,6 +3,9 @@
 The final recall tells what is lost from what was merely late. It goes over a fresh connection without cookies, so that
 it may land on another instance than the one that was written to. On a deployment that is not ours the sessions are
 deleted afterwards. Then the ledger is dropped; so memory stays bounded however long a run lasts.
+
+Closing takes a few round trips, which are long where the memory is slow or this process is busy. So the more
+conversations wait, the more are closed at the same time; and while very many wait, no user begins another story.
 """
 
 from __future__ import annotations
@@ -20,7 +23,11 @@ if TYPE_CHECKING:
     from stress.swarm.lifecycle import Run
 
 CLOSERS = 8
-"""Conversations that are closed at the same time."""
+"""Conversations that are closed at the same time, while few wait."""
+CLOSERS_MAX = 500
+WAITING_PER_CLOSER = 4
+WAITING_MAX = 2_000
+"""Conversations that may wait to be closed before users hold back; those users have open come on top."""
 
 
 class Closing:
@@ -39,10 +46,22 @@ class Closing:
     def __len__(self) -> int:
         return len(self._queue) + self._busy
 
+    @property
+    def busy(self) -> int:
+        """Conversations that are being closed just now."""
+        return self._busy
+
+    @property
+    def behind(self) -> bool:
+        """Whether so many conversations wait that no story should begin."""
+        return len(self._queue) >= WAITING_MAX
+
     def add(self, conversation: Conversation) -> None:
         """Hand over a conversation in which nothing more will be said."""
         if conversation.ledger.entries:
             self._queue.append(conversation)
+            if len(self._closers) < min(CLOSERS + len(self._queue) // WAITING_PER_CLOSER, CLOSERS_MAX):
+                self._closers.append(gevent.spawn(self._work))
             self._empty.clear()
             self._news.set()
 

@@ -46,6 +46,8 @@ class RequestFailedError(ShownError):
 class Conversation:
     """One conversation from its first message to its final recall."""
 
+    __slots__ = ("ledger", "person", "scenario", "script", "sessions", "user_id")
+
     def __init__(self, scenario: str, person: Person, ledger: Ledger, script: Script) -> None:
         self.scenario = scenario
         self.person = person
@@ -60,6 +62,8 @@ class Conversation:
 class Chat:
     """A session as a story holds it: where things are said and looked up."""
 
+    __slots__ = ("conversation", "session", "session_id")
+
     def __init__(self, conversation: Conversation, session: int) -> None:
         self.conversation = conversation
         self.session = session
@@ -68,6 +72,8 @@ class Chat:
 
 class Device:
     """One device of one person."""
+
+    __slots__ = ("_connection", "_cookies", "_phase", "_session", "name", "person", "run")
 
     def __init__(self, run: Run, person: Person, name: str, phase: Phase | None = None) -> None:
         self.run = run

@@ -1,38 +1,44 @@
 """Where Locust's events meet the life of a run.
 
+Three roles: one process alone is conductor and load process, a master is conductor only, a worker is load process only.
+
 Facts that decide the shape: ``-t``, the web UI's Stop and ``--goldfish-turns`` stop the runner first and quit later;
 Ctrl-C and SIGTERM fire ``quitting`` first, so the load is ended there. A blocking listener on ``test_stopping`` holds
 the runner until every conversation is closed. Locust swallows exceptions of listeners, so each one answers for its own.
+A master fires ``test_start`` before it sends the first spawn message, which carries its options: so the plan of a run
+travels as an option.
 """
 
 from __future__ import annotations
 
-import json
+import atexit
 import logging
 import os
 import signal
-import sys
 from pathlib import Path
 from typing import Any
 
 import gevent
-import msgspec
-from gevent import subprocess
+import psutil
 from gevent.event import Event
 from locust import events
-from locust.runners import LocalRunner
+from locust import log as locust_log
+from locust.runners import MasterRunner, WorkerRunner
 
-from goldfish.contract import load_settings
 from goldfish.errors import GoldfishError, UsageError
-from goldfish.run import Skipped
-from goldfish.token import Person
-from stress.swarm import lifecycle
-from stress.swarm.http import Endpoint
-from stress.swarm.options import CONNECTIONS, add_options
-from stress.swarm.preflight import check_target
-from stress.targets.reference import ReferenceTarget
+from goldfish.run import Run as Record
+from stress.swarm import lifecycle, progress
+from stress.swarm.crew import Alone, Workers
+from stress.swarm.judging import Judging
+from stress.swarm.lifecycle import Member, Swarm, process_name
+from stress.swarm.opening import open_plan
+from stress.swarm.options import PLAN, add_options
+from stress.swarm.plan import Plan
+from stress.swarm.status import Status
+from stress.swarm.worker import Worker, die_with_master, reap_workers, unhandled
 
 EXIT_PRECEDENCE = (2, 3, 4, 1, 0)
+KINDS = ("append", "recall", "delete")
 
 log = logging.getLogger("goldfish")
 
@@ -41,36 +47,59 @@ def install() -> None:
     """Register with Locust; called once, when the first scenario is imported."""
     events.init_command_line_parser.add_listener(_add_options)
     events.init.add_listener(_on_init)
+    die_with_master()
 
 
 def _add_options(parser: Any) -> None:
     add_options(parser)
     # On loopback unless told otherwise; and all users at once, as `goldfish run` has them, not one a second.
-    parser.set_defaults(web_host="127.0.0.1", spawn_rate=100)
+    parser.set_defaults(web_host="127.0.0.1", master_bind_host="127.0.0.1", spawn_rate=100)
 
 
 def _on_init(environment: Any, runner: Any, **_: Any) -> None:
-    if not isinstance(runner, LocalRunner):
-        log.error("this version runs in one process: leave out --processes, --master and --worker")
-        sys.exit(2)
-    Stage(environment)
+    if isinstance(runner, WorkerRunner):
+        Worker(environment)
+    else:
+        Conductor(environment)
     gevent.sleep(0)
 
 
-class Stage:
+class Round:
+    """One run of a conductor, from its beginning to its verdict."""
+
+    def __init__(self, swarm: Swarm) -> None:
+        self.swarm = swarm
+        self.why = ""
+        """Why it ends; by time or by hand if nobody says."""
+        self.leaving = False
+        self.interrupted = False
+        self.judged = False
+        """Whether somebody judges, has judged, or nobody will."""
+        self.judging: Judging | None = None
+        self.verdict = Event()
+
+
+class Conductor:
     """The runs of one Locust process: one when headless, any number behind the web UI."""
 
     def __init__(self, environment: Any) -> None:
         self.environment = environment
-        lifecycle.on_orphaned(self._orphaned)
         self.codes: list[int] = []
         self._classes = list(environment.user_classes)
-        self._run: lifecycle.Run | None = None
-        self._judged = True
-        self._verdict = Event()
-        self._why = "stopped"
-        self._ending = False
+        self._round: Round | None = None
+        self._begun = False
         self._ctrl_c = 0
+        self._stats_reset = False
+        self._workers: Workers | None = None
+        self._forked: set[int] = set()
+        runner = environment.runner
+        if isinstance(runner, MasterRunner):
+            if environment.parsed_options.processes:
+                self._forked = {child.pid for child in psutil.Process().children()}
+            self._workers = Workers(runner, self._forked, self._hear)
+            atexit.register(reap_workers, self._forked)
+            environment.events.worker_connect.add_listener(self.on_worker_connect)
+        progress.on_orphaned(lambda: self._end("orphaned"))
         # Ctrl-C would otherwise be raised in whichever greenlet runs, and once more in each that waits for that one.
         gevent.signal_handler(signal.SIGINT, self._on_ctrl_c)
         listen = environment.events
@@ -78,187 +107,213 @@ class Stage:
         listen.spawning_complete.add_listener(self.on_spawning_complete)
         listen.test_stopping.add_listener(self.on_test_stopping)
         listen.test_stop.add_listener(self.on_test_stop)
+        listen.reset_stats.add_listener(self.on_reset_stats)
         listen.quitting.add_listener(self.on_quitting)
+
+    # Locust's events ---------------------------------------------------------------------------------------------
 
     def on_test_start(self, **_: Any) -> None:
         """Check everything there is to check, then open a run."""
+        self._round, self._begun = None, True
+        vars(self.environment.parsed_options)[PLAN] = ""
         try:
-            self._run = self._begin()
-            self._judged, self._why = False, "stopped"
-            self._verdict.clear()
+            self._begin()
         except GoldfishError as error:
-            self._run = None
             self.codes.append(error.exit_code)
             log.error(str(error))  # noqa: TRY400 - for people: no traceback
-            lifecycle.tell("error", message=str(error), exit_code=error.exit_code)
+            progress.tell("error", message=str(error), exit_code=error.exit_code)
             self._leave()
         except Exception:
-            self._run = None
             self.codes.append(4)
             self._leave()
             raise  # Locust logs it
 
-    def on_spawning_complete(self, **_: Any) -> None:
+    def on_worker_connect(self, client_id: str, **_: Any) -> None:
+        """A worker that comes while a run is under way will be sent users."""
+        if self._round and self._workers and self._round.swarm.state in ("warmup", "load"):
+            self._round.swarm.join(self._workers.process_of(client_id))
+
+    def on_spawning_complete(self, user_count: int, **_: Any) -> None:
         """The ramp is over."""
-        if self._run:
-            self._run.all_spawned()
+        if self._round:
+            self._round.swarm.all_spawned()
+        if run := lifecycle.current():
+            run.all_spawned(user_count)
+
+    def on_reset_stats(self, **_: Any) -> None:
+        """Locust forgets what it counted, so there is nothing left to compare with."""
+        self._stats_reset = True
 
     def on_test_stopping(self, **_: Any) -> None:
         """Hold the runner until every conversation is closed."""
-        if self._run:
-            self._run.finish(self._why)
+        if self._round is None:
+            return
+        if self._workers:
+            # Or Locust would give the users of a worker that leaves to the others, and not listen meanwhile.
+            self.environment.runner._users_dispatcher = None
+        self._round.swarm.finish(self._round.why or "stopped")
 
     def on_test_stop(self, **_: Any) -> None:
         """Judge what was recorded."""
-        run = self._run
-        if run is None:
+        this = self._round
+        if this is None:
             return
-        if not self._judged:
-            self._judged = True
+        if not this.judged:
+            this.judged = True
             try:
-                self.codes.append(self._judge(run))
+                this.judging = Judging(this.swarm.directory)
+                self.codes.append(this.judging.wait())
             finally:
-                self._verdict.set()
-        self._verdict.wait()
+                this.judging = None
+                this.verdict.set()
+        this.verdict.wait()
 
     def on_quitting(self, **_: Any) -> None:
         """End the load if it still goes on (Ctrl-C, SIGTERM), and set the exit code."""
-        if self._run:
-            if self._ending and not self._judged:  # the second SIGTERM
+        if this := self._round:
+            if this.interrupted:  # the second SIGTERM
                 self._abort()
-            self._ending = True
-            self._why = "interrupted"
-            self.environment.runner.stop()
-            self._verdict.wait()
-        headless = bool(getattr(self.environment.parsed_options, "headless", False))
-        codes = self.codes or ([4] if headless else [0])
+            this.interrupted = True
+            this.why = this.why or "interrupted"
+            if self._workers:
+                self.environment.runner.stop(send_stop_to_client=False)
+            else:
+                self.environment.runner.stop()
+            this.verdict.wait()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done; an impatient one more must not change the code
+        codes = self.codes or ([4] if self._headless else [0])
         self.environment.process_exit_code = next(code for code in EXIT_PRECEDENCE if code in codes)
 
-    def _on_ctrl_c(self) -> None:
-        """The first ends the load and judges, the second closes the log at once."""
-        self._ctrl_c += 1
-        if self._ctrl_c == 1:
-            hub = gevent.get_hub()
-            hub.loop.run_callback(hub.parent.throw, KeyboardInterrupt)
-        else:
-            self._abort()
+    # How a run begins and ends -----------------------------------------------------------------------------------
 
-    def _abort(self) -> None:
-        if self._run is None or self._judged:
-            return
-        log.warning("interrupted twice: the log is closed, nothing is judged")
-        self._judged = True
-        self.codes.append(4)
-        self._run.abort()
-        self._verdict.set()
-
-    def _begin(self) -> lifecycle.Run:
+    def _begin(self) -> None:
         options, environment = self.environment.parsed_options, self.environment
-        settings = load_settings(Path(options.goldfish_contract) if options.goldfish_contract else None)
-        if options.goldfish_connection not in CONNECTIONS:
-            raise UsageError(
-                f"--goldfish-connection is '{options.goldfish_connection}'; known: {', '.join(CONNECTIONS)}"
-            )
         host = environment.host or next((cls.host for cls in self._classes if cls.host), None)
-        if not host:
-            raise UsageError("no target: give --host, e.g. the address that `goldfish up` prints")
-        scenarios, skipped = [], []
-        for cls in self._classes:
-            if cls.scope in settings.contract.scope:
-                scenarios.append(cls)
-            else:
-                skipped.append(Skipped(scenario=cls.scenario(), reason=f"the contract offers no recall by {cls.scope}"))
-        if not scenarios:
-            raise UsageError("every scenario is skipped: " + "; ".join(f"{s.scenario}: {s.reason}" for s in skipped))
-        environment.user_classes = scenarios
-        endpoint, target = Endpoint(host), ReferenceTarget()
-        name, tag = lifecycle.new_name()
-        # Ours has this form, and if a defect empties it that is a finding, no obstacle.
-        by_user = any(cls.scope == "user" for cls in scenarios) and not options.goldfish_deployment
-        for problem in check_target(endpoint, target, Person(tag, 0, 0), by_user=by_user):
-            log.warning(problem)
-            lifecycle.tell("problem", message=problem)
+        users = environment.runner.target_user_count or options.num_users or 1
+        plan, record = open_plan(options, host, self._classes, users)
+        self._skip(plan)
+        locust_log.unhandled_greenlet_exception = False
+        self._stats_reset = bool(environment.reset_stats)
+        if self._workers:
+            self._workers.run = plan.run
+        record.processes = self._workers.here() if self._workers else [process_name(0)]
         try:
-            return lifecycle.Run(
-                directory=Path(options.goldfish_out),
-                endpoint=endpoint,
-                target=target,
-                settings=settings,
-                connection=options.goldfish_connection,
-                seed=options.goldfish_seed or int(tag, 36) % 1_000_000,
-                turns_max=options.goldfish_turns,
-                deployment=_deployment(options.goldfish_deployment),
-                meanings={cls.scenario(): cls.meaning() for cls in sorted(scenarios, key=lambda cls: cls.scenario())},
-                skipped=skipped,
-                users=environment.runner.target_user_count or options.num_users,
-                fire=environment.events.request.fire,
-                on_turns_done=self._turns_done,
-                on_log_failed=self._log_failed,
-                tag=tag,
-                name=name,
-                command=_command(),
+            self._round = Round(
+                Swarm(
+                    plan,
+                    record,
+                    Path(options.goldfish_out) / plan.run,
+                    self._workers or Alone(),
+                    on_end=self._end,
+                    on_lost=self._lost,
+                    audit=self._audit,
+                )
             )
+            if self._workers:
+                vars(options)[PLAN] = plan.encode()
+            else:
+                lifecycle.Run(
+                    plan,
+                    0,
+                    fire=environment.events.request.fire,
+                    report=self._hear,
+                    users=lambda: environment.runner.user_count,
+                )
         except OSError as error:
+            if self._round:
+                self._round.swarm.abort()
+                self._round = None
             raise UsageError(
                 f"cannot write the run directory under '{options.goldfish_out}': {error.strerror}; choose another --out"
             ) from error
 
-    def _orphaned(self) -> None:
-        """Whoever started us is gone: end the load, tidy up, and leave a judged record."""
-        self._why = "orphaned"
+    def _skip(self, plan: Plan) -> None:
+        """Leave out the users of scenarios that the contract does not allow."""
+        environment = self.environment
+        environment.user_classes = [cls for cls in self._classes if cls.scenario() in plan.scenarios]
+        if self._workers and len(environment.user_classes) < len(self._classes):
+            # A master has made up its mind before it fires test_start.
+            environment.runner._users_dispatcher = environment.dispatcher_class(
+                worker_nodes=list(environment.runner.clients.values()), user_classes=environment.user_classes
+            )
+
+    def _hear(self, status: Status) -> None:
+        """A load process told how it stands."""
+        swarm = self._round.swarm if self._round else None
+        if swarm and status.run == swarm.plan.run and swarm.state != "closed":
+            swarm.hear(status)
+        elif self._workers and status.state not in ("closed", "absent"):
+            self._workers.dismiss(status)
+
+    def _end(self, why: str) -> None:
+        """End the run under way: time or turns do not, but the reason ``why`` does."""
+        this = self._round
+        if this is None or this.leaving:
+            return
+        this.why = this.why or why
+        if why.startswith("log failed"):
+            # What happens from now on cannot be recorded, so it cannot be judged.
+            _, _, reason = why.partition(": ")
+            text = f"the op log cannot be written any further: {reason}; make room, or choose another --out"
+            log.error(text)
+            progress.tell("problem", message=text)
+            this.why = "log failed"
+            self.codes.append(4)
+        this.leaving = True
         self._leave()
 
-    def _log_failed(self, error: OSError) -> None:
-        """What happens from now on cannot be recorded, so it cannot be judged: end at once, and say why."""
-        text = f"the op log cannot be written any further: {error.strerror}; make room, or choose another --out"
+    def _lost(self, member: Member) -> None:
+        text = f"load process {member.process} is lost: {member.lost}"
         log.error(text)
-        lifecycle.tell("problem", message=text)
-        self.codes.append(4)
-        self._why = "log failed"
-        self._leave()
+        progress.tell("problem", message=text)
 
-    def _turns_done(self) -> None:
-        self._why = "turns done"
-        self._leave()
+    def _audit(self, record: Record) -> None:
+        """What Locust itself counted, and whether something raised where nobody looked."""
+        if locust_log.unhandled_greenlet_exception:
+            where = "the master" if self._workers else process_name(0)
+            record.problems.append(unhandled(where))
+        if not self._stats_reset:
+            entries = self.environment.stats.entries
+            record.statistics = {
+                scenario: {kind: entries[scenario, kind].num_requests for kind in KINDS if (scenario, kind) in entries}
+                for scenario in record.scenarios
+            }
 
     def _leave(self) -> None:
         """Stop the runner from a greenlet of its own: it waits for the caller's."""
-        runner, options = self.environment.runner, self.environment.parsed_options
-        gevent.spawn(runner.quit if options.headless else runner.stop)
+        runner = self.environment.runner
+        gevent.spawn(runner.quit if self._headless else runner.stop)
 
-    def _judge(self, run: lifecycle.Run) -> int:
-        """Have the run directory judged by a process of its own; pandas would stop this one for seconds."""
-        lifecycle.tell("analysis", directory=str(run.directory))
-        log.info("judging %s", run.directory)
-        sys.stdout.flush()
-        code = subprocess.call([sys.executable, "-P", "-m", "analysis", str(run.directory)])
-        if not _agrees(run.directory, code):
-            log.error("the analyzer failed (status %s); `goldfish analyze %s` tries again", code, run.directory)
-            return 4
-        log.info("report: %s", run.directory / "report.html")
-        return int(code)
+    @property
+    def _headless(self) -> bool:
+        return bool(getattr(self.environment.parsed_options, "headless", False))
 
+    def _on_ctrl_c(self) -> None:
+        """The first ends the load and judges, the second closes the logs at once."""
+        self._ctrl_c += 1
+        if self._ctrl_c > 1:
+            self._abort()
+            return
+        hub = gevent.get_hub()
+        if self._workers and self._headless and not self._begun:
+            # The master waits for its workers, outside of what Locust would tidy up.
+            for pid in self._forked:
+                os.kill(pid, signal.SIGTERM)
+            hub.loop.run_callback(hub.parent.throw, SystemExit(4))
+        else:
+            hub.loop.run_callback(hub.parent.throw, KeyboardInterrupt)
 
-def _agrees(directory: Path, code: int) -> bool:
-    """Whether the analyzer wrote a verdict with this exit code; a crash must not pass for one."""
-    try:
-        return bool(msgspec.json.decode((directory / "results.json").read_bytes())["exit_code"] == code)
-    except (OSError, msgspec.DecodeError, KeyError, TypeError):
-        return False
-
-
-def _deployment(folder: str) -> dict[str, Any]:
-    """What a deployment of ours says of itself."""
-    if not folder:
-        return {}
-    try:
-        plan = msgspec.json.decode((Path(folder) / "deployment.json").read_bytes())["plan"]
-    except (OSError, msgspec.DecodeError, KeyError) as error:
-        raise UsageError(f"{folder} is no folder of a deployment that is up: {error}") from error
-    return {key: plan[key] for key in ("store", "instances", "balance", "defects") if key in plan}
-
-
-def _command() -> list[str]:
-    """How to do the same again; a URL's credentials never get here, they are refused."""
-    started_by = os.environ.get("GOLDFISH_COMMAND")
-    return list(json.loads(started_by)) if started_by else ["locust", *sys.argv[1:]]
+    def _abort(self) -> None:
+        this = self._round
+        if this is None:
+            return
+        if this.judging:
+            log.warning("interrupted twice: nothing is judged")
+            this.judging.cancel()
+        if this.judged:
+            return
+        log.warning("interrupted twice: the logs are closed, nothing is judged")
+        this.judged = True
+        self.codes.append(4)
+        this.swarm.abort()
+        this.verdict.set()

@@ -17,11 +17,13 @@ from gevent import get_hub, getcurrent, socket
 from gevent.exceptions import ConcurrentObjectUseError
 
 from goldfish.errors import UsageError
+from stress.swarm.addresses import Addresses
+from stress.swarm.answer import COOKIES_MAX, Parser, plain
 from stress.swarm.answer import Answer as Answer
 from stress.swarm.answer import AttemptError as AttemptError
-from stress.swarm.answer import Parser, plain
 from stress.swarm.wire import TlsWire, Wire
 
+COOKIE_CHARS_MAX = 4096
 TIMEOUT_S = 10.0
 FRESH_S = 0.01
 
@@ -50,7 +52,7 @@ class Endpoint:
         self.scheme = parts.scheme
         self.host = parts.hostname
         self.port = port or _PORTS[parts.scheme]
-        self.address = _address(self.host, self.port)
+        self.addresses = Addresses(self.host, self.port)
         self.authority = parts.netloc
         self.headers = (
             f" HTTP/1.1\r\nHost: {self.authority}\r\n"
@@ -72,7 +74,9 @@ class Endpoint:
 
 
 class Cookies:
-    """What one device keeps of the cookies of one host."""
+    """What one device keeps of the cookies of one host: the newest, and not without bound."""
+
+    __slots__ = ("_values", "header")
 
     def __init__(self) -> None:
         self._values: dict[str, str] = {}
@@ -89,14 +93,18 @@ class Cookies:
             for name, morsel in cookie.items():
                 if morsel["max-age"] in ("0", 0) or str(morsel["max-age"]).startswith("-"):
                     self._values.pop(name, None)
-                else:
+                elif len(name) + len(morsel.coded_value) <= COOKIE_CHARS_MAX:
                     self._values[name] = morsel.coded_value
+        while len(self._values) > COOKIES_MAX:
+            del self._values[next(iter(self._values))]
         pairs = "; ".join(f"{name}={value}" for name, value in self._values.items())
         self.header = f"Cookie: {pairs}\r\n".encode("latin-1", "replace") if pairs else b""
 
 
 class Connection:
     """One connection to an endpoint. Opening it sends no byte of any request."""
+
+    __slots__ = ("_answered_s", "_timeout_s", "_timer", "_wire", "used")
 
     def __init__(self, endpoint: Endpoint, timeout_s: float = TIMEOUT_S) -> None:
         self.used = 0
@@ -106,7 +114,7 @@ class Connection:
         self._timer = get_hub().loop.timer(timeout_s)
         self._wire: Wire | None = None
         try:
-            raw = _connect(endpoint, timeout_s)
+            raw = endpoint.addresses.connect(timeout_s)
         except socket.gaierror as error:
             raise AttemptError("dns", f"{endpoint.host}: {error.strerror or error}", sent=False) from error
         except TimeoutError as error:
@@ -186,29 +194,3 @@ class Connection:
 def _status(parser: Parser | None) -> int | None:
     """The status of an answer that is not whole; None if it did not come so far."""
     return parser.answer.status or None if parser else None
-
-
-def _connect(endpoint: Endpoint, timeout_s: float) -> socket.socket:
-    """Connect to the endpoint; an address in digits is not sent to the resolver and its threads."""
-    if endpoint.address is None:
-        return socket.create_connection((endpoint.host, endpoint.port), timeout_s)
-    family, address = endpoint.address
-    connecting = socket.socket(family, socket.SOCK_STREAM)
-    connecting.settimeout(timeout_s)
-    try:
-        connecting.connect(address)
-    except BaseException:
-        connecting.close()
-        raise
-    return connecting
-
-
-def _address(host: str, port: int) -> tuple[int, tuple[str, int]] | None:
-    """Family and address of a host that is given in digits; None for a name."""
-    for family in (socket.AF_INET, socket.AF_INET6):
-        try:
-            socket.inet_pton(family, host)
-        except OSError:
-            continue
-        return family, (host, port)
-    return None

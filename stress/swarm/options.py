@@ -7,6 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
+TURNS_PER_SECOND_MAX = 100_000
+
+PLAN = "goldfish_plan"
+"""The option that carries the plan of a run from the master to its workers."""
+
 CONNECTIONS = ("kept", "session", "request")
 
 
@@ -40,6 +45,13 @@ def add_options(parser: Any) -> None:
         default=0,
         env_var="GOLDFISH_TURNS",
         help="End the run after this many turns (0: by time or by hand)",
+    )
+    parser.add_argument(
+        "--goldfish-turns-per-second",
+        type=float,
+        default=0.0,
+        env_var="GOLDFISH_TURNS_PER_SECOND",
+        help="Open arrivals: turns per second over the whole swarm (0: every user goes at its own pace)",
     )
     parser.add_argument(
         "--goldfish-seed",

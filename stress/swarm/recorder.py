@@ -8,7 +8,8 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from goldfish.oplog import Footer, Header, Operation
+from goldfish.oplog import Footer, Header, Operation, Sample
+from goldfish.run import Checks
 
 BUFFER_BYTES = 256 * 1024
 
@@ -20,7 +21,7 @@ class Recorder:
         self.process = process
         self.counts: dict[str, int] = {}
         """Rows per kind."""
-        self.checks: dict[str, dict[str, int]] = {}
+        self.checks: dict[str, Checks] = {}
         """Scenario → checked and lossy recalls."""
         self._encode = msgspec.json.Encoder().encode
         self._ids = 0
@@ -41,8 +42,8 @@ class Recorder:
         """The value of ``X-Request-Id``."""
         return f"{self.process}-{number}"
 
-    def write(self, row: Operation) -> None:
-        """Record one operation. After ``close`` it is refused: a row behind the footer would be a lie."""
+    def write(self, row: Operation | Sample) -> None:
+        """Record one row. After ``close`` it is refused: a row behind the footer would be a lie."""
         if self._file is None:
             raise ValueError("the op log is closed")
         kind: Any = row.__struct_config__.tag
@@ -53,9 +54,9 @@ class Recorder:
         """Count one judged recall."""
         counts = self.checks.get(scenario)
         if counts is None:
-            counts = self.checks[scenario] = {"checked": 0, "lossy": 0}
-        counts["checked"] += checked
-        counts["lossy"] += lossy
+            counts = self.checks[scenario] = Checks()
+        counts.checked += checked
+        counts.lossy += lossy
 
     def flush(self) -> None:
         """Hand what is buffered to the operating system.
@@ -63,10 +64,11 @@ class Recorder:
         A log that cannot be written is given up: ``failure`` says why, later rows are dropped, and there will be no
         footer, so the analyzer knows that rows are missing.
         """
-        if self._file is None or not self._buffer or self.failure is not None:
+        if self._file is None or not self._buffer:
             return
         try:
-            self._file.write(b"".join(self._buffer))
+            if self.failure is None:
+                self._file.write(b"".join(self._buffer))
         except OSError as error:
             self.failure = error
         self._buffer.clear()

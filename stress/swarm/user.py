@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable, Iterator
-from random import Random
 from typing import ClassVar, NoReturn
 
 import gevent
@@ -15,15 +14,24 @@ from locust.exception import InterruptTaskSet, RescheduleTask, StopTest, StopUse
 
 from goldfish.contract import Scope
 from goldfish.token import Person
+from stress.conversation.chance import chance
 from stress.conversation.ledger import Ledger
 from stress.conversation.texts import Script
 from stress.scenarios.registry import first_sentence, name_of
-from stress.swarm import hooks, lifecycle
+from stress.swarm import hooks, lifecycle, load_process
 from stress.swarm.device import Chat, Conversation, Device
 
 hooks.install()
+load_process.prepare()
+
+HOLD_BACK_S = 0.1
+"""How long a user with no story waits for those that have ended to be closed."""
 
 log = logging.getLogger("goldfish")
+
+
+_CUT_SHORT: set[type[MemoryUser]] = set()
+"""Whose stories were; it is told once."""
 
 
 class MemoryUser(User):  # type: ignore[misc]
@@ -50,11 +58,15 @@ class MemoryUser(User):  # type: ignore[misc]
     scope: ClassVar[Scope] = "session"
     """What a recall of this scenario spans: one session, or all sessions of the person."""
 
+    turns_max: ClassVar[int] = 200
+    """A story that has had so many turns is closed, and told anew by a new person: what is said is kept until then."""
+
     person: Person
     """Who tells the current story."""
 
     _run: lifecycle.Run
     _story: Iterator[None] | None = None
+    _turns: int = 0
     _sessions: int = 0
     _conversations: list[Conversation]
     _devices: list[Device]
@@ -85,7 +97,7 @@ class MemoryUser(User):  # type: ignore[misc]
         self._sessions += 1
         if self.scope == "session" or not self._conversations:
             ledger = Ledger(self.person, self.scope, number)
-            script = Script(Random(f"{self._run.seed}/{self.person.process}/{self.person.number}/{number}"))
+            script = Script(chance(f"{self._run.seed}/{self.person.process}/{self.person.number}/{number}"))
             conversation = Conversation(self.scenario(), self.person, ledger, script)
             self._conversations.append(conversation)
             self._run.opened(conversation)
@@ -112,22 +124,39 @@ class MemoryUser(User):  # type: ignore[misc]
         run = lifecycle.current()
         if run is None or not run.accepts_turns:
             raise StopUser
-        with run.turn():
+        if self._story is None and run.closing.behind:
+            gevent.sleep(HOLD_BACK_S)
+            return
+        if run.pacer is not None:
+            self.wait_time = _at_once  # the pace is the arrivals'
+            if not run.pacer.take():
+                raise StopUser
+        run.turn_begins()
+        try:
             if self._story is None:
-                self._run = run
-                self.person = run.next_person()
-                self._sessions, self._conversations, self._devices = 0, [], []
-                self._story = self.story()
-            try:
-                next(self._story)
-            except StopIteration:
-                self._close_story()
-            except (StopUser, StopTest, RescheduleTask, InterruptTaskSet):
-                self._close_story()
-                raise
-            except Exception as error:  # noqa: BLE001 - whatever a story raises is told, and bars a pass
-                self._close_story()
-                self._give_up(error)
+                self._begin_story(run)
+            next(self._story)  # type: ignore[arg-type]
+            self._turns += 1
+            if self._turns >= self.turns_max:
+                self._cut_short()
+        except StopIteration:
+            self._close_story()
+        except (StopUser, StopTest, RescheduleTask, InterruptTaskSet):
+            self._close_story()
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a story raises is told, and bars a pass
+            self._close_story()
+            self._give_up(error)
+        finally:
+            run.turn_ended()
+
+    def _begin_story(self, run: lifecycle.Run) -> None:
+        if self.scenario() not in run.plan.scenarios:
+            raise StopUser
+        self._run = run
+        self.person = run.next_person()
+        self._turns, self._sessions, self._conversations, self._devices = 0, 0, [], []
+        self._story = self.story()
 
     def _give_up(self, error: Exception) -> NoReturn:
         """A story that raises is the scenario's fault: this user stops, and the run cannot pass."""
@@ -139,9 +168,22 @@ class MemoryUser(User):  # type: ignore[misc]
         self.environment.events.user_error.fire(user_instance=self, exception=error, tb=error.__traceback__)
         raise StopUser
 
+    def _cut_short(self) -> None:
+        """An endless story would hold ever more: it ends here, as well as any other."""
+        if type(self) not in _CUT_SHORT:
+            _CUT_SHORT.add(type(self))
+            log.warning("stories of %s are told anew after %d turns (turns_max)", self.scenario(), self.turns_max)
+        self._close_story()
+
     def _close_story(self) -> None:
+        if self._story is None:
+            return
         self._story = None
         for device in self._devices:
             device.drop_connection()
         for conversation in self._conversations:
             self._run.ended(conversation)
+
+
+def _at_once() -> float:
+    return 0

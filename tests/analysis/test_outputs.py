@@ -58,6 +58,9 @@ def test_results_have_the_published_keys(tmp_path: Path) -> None:
         "faults",
         "skipped",
         "scenarios",
+        "load_processes",
+        "latency_reliable",
+        "arrivals",
     ]
     (scenario,) = results["scenarios"]  # type: ignore[misc]
     assert scenario["name"] == "rapid-switch"  # type: ignore[has-type]

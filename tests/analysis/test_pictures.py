@@ -29,7 +29,7 @@ def report(directory: Path, process: Process, **run: object) -> Report:
     judged = {name: check(conversation, Contract()) for name, conversation in record.conversations.items()}
     tallies = tally(judged, record.run.scenarios, 0.95)
     verdict = decide(record, judged, tallies, record.run.budget, same_contract=True)
-    return page(record, judged, results(record.run, Contract(), record.run.budget, tallies, verdict))
+    return page(record, judged, results(record, Contract(), record.run.budget, tallies, verdict))
 
 
 def test_recalls_are_counted_in_the_bin_they_started_in(tmp_path: Path) -> None:

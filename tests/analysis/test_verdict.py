@@ -225,6 +225,52 @@ def test_counts_that_differ_bar_a_pass(tmp_path: Path, change: Callable[[Any], o
     assert (results.exit_code, reasons(results)) == (4, [code])
 
 
+def test_a_lost_load_process_is_named_and_bars_a_pass(tmp_path: Path) -> None:
+    results = verdict(tmp_path, many(10), lost={"0": "it ended without closing its log"})
+    assert (results.exit_code, reasons(results)) == (4, ["lost-worker"])
+    assert "Load process 0 was lost: it ended without closing its log" in results.reasons[0].text
+
+
+def test_a_loss_proven_elsewhere_fails_a_run_that_lost_a_load_process(tmp_path: Path) -> None:
+    other = sound(Process("1"), 0)
+    write(tmp_path, bad(many(10), PHONE[1]), other, budget=BUDGET, lost={"1": "it fell silent"})
+    (tmp_path / "transcript" / "1.jsonl").unlink()
+    results = analyze(tmp_path)
+    assert results.exit_code == 3
+    assert "lost-worker" in reasons(results)
+
+
+def test_a_run_whose_end_nobody_recorded_is_no_pass(tmp_path: Path) -> None:
+    assert reasons(verdict(tmp_path, many(10), started=1.0)) == ["unfinished"]
+    assert verdict(tmp_path, many(10), started=1.0, ended="stopped").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("statistics", "codes"),
+    [
+        ({"rapid-switch": {"append": 30, "recall": 40, "delete": 0}}, []),
+        ({"rapid-switch": {"append": 30, "recall": 39}}, ["statistics"]),
+        ({"rapid-switch": {"append": 30, "recall": 40}, "reconnect": {"append": 1}}, ["statistics"]),
+        ({}, ["statistics"]),
+        (None, []),
+    ],
+)
+def test_locusts_statistics_must_count_every_request_that_was_not_cut_off(
+    tmp_path: Path, statistics: Any, codes: list[str]
+) -> None:
+    process = many(10)
+    process.append("phone", 60, 61, 3, outcome="info", reason="killed")  # Locust never hears of this one
+    assert reasons(verdict(tmp_path, process, statistics=statistics)) == codes
+
+
+def test_a_process_must_have_shown_locust_what_its_log_holds(tmp_path: Path) -> None:
+    process = many(10)
+    live = counters(process, requests={"rapid-switch": {"append": 30, "recall": 40}})
+    assert verdict(tmp_path, process, counters=live).exit_code == 0
+    live["0"]["requests"]["rapid-switch"]["recall"] = 41
+    assert reasons(verdict(tmp_path, process, counters=live)) == ["counters"]
+
+
 def test_counters_of_another_shape_are_refused(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="counters"):
         verdict(tmp_path, many(1), counters={"0": {"rows": "many"}})

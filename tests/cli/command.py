@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +16,8 @@ import psutil
 GOLDFISH = [sys.executable, "-P", "-m", "goldfish"]
 LOCUST = [sys.executable, "-P", "-m", "locust"]
 LOCUSTFILES = Path(__file__).parents[2] / "locustfiles"
-SMALL_BUDGET = "[budget]\nmin_conversations = 3\n"
+PATIENCE_S = 60
+SMALL_BUDGET = "[budget]\nmin_conversations = 1\n"
 
 
 def goldfish(*arguments: object, cwd: Path, timeout_s: float = 100) -> subprocess.CompletedProcess[str]:
@@ -53,15 +57,69 @@ def rows_of(directory: Path) -> list[dict[str, Any]]:
 
 def live_counts(directory: Path) -> dict[str, tuple[int, int]]:
     """Checked and lossy recalls per scenario as the swarm counted them."""
-    counters = json.loads((directory / "run.json").read_text())["counters"]
-    (counts,) = counters.values()
-    return {name: (check["checked"], check["lossy"]) for name, check in counts["scenarios"].items()}
+    total: dict[str, tuple[int, int]] = {}
+    for counts in json.loads((directory / "run.json").read_text())["counters"].values():
+        for name, check in counts["scenarios"].items():
+            checked, lossy = total.get(name, (0, 0))
+            total[name] = (checked + check["checked"], lossy + check["lossy"])
+    return total
 
 
 def final_counts(directory: Path) -> dict[str, tuple[int, int]]:
     """Checked and lossy recalls per scenario as the analyzer found them."""
     scenarios = results_of(directory)["scenarios"]
     return {s["name"]: (s["recalls"]["checked"], s["recalls"]["lossy"]) for s in scenarios}
+
+
+def until(holds: Callable[[], object], what: str, patience_s: float = PATIENCE_S) -> None:
+    """Wait for something that must come."""
+    end = time.monotonic() + patience_s
+    while not holds():
+        assert time.monotonic() < end, f"waited {patience_s:g} s for {what}"
+        time.sleep(0.02)
+
+
+@contextmanager
+def started(
+    *arguments: object, cwd: Path, command: list[str] = GOLDFISH, group: int | None = None
+) -> Iterator[subprocess.Popen[str]]:
+    """The command as a child; killed with all its descendants at the end of the block, whatever happens."""
+    process = subprocess.Popen(
+        [*command, *map(str, arguments)],
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        process_group=group,
+    )
+    below = descendants(process.pid)
+    try:
+        yield process
+    finally:
+        below += descendants(process.pid)
+        for other in [*below, process]:
+            with suppress(psutil.NoSuchProcess, ProcessLookupError):
+                other.kill()
+        process.communicate()
+
+
+def recording(folder: Path, processes: int = 1) -> bool:
+    """Whether a run in ``folder`` has written rows beyond its header, in every load process."""
+    runs = folder / "runs"
+    logs = list(runs.glob("*/transcript/*.jsonl")) if runs.exists() else []
+    return sum(path.stat().st_size > 20_000 for path in logs) >= processes
+
+
+def growing(directory: Path) -> bool:
+    """Whether users still say things."""
+
+    def appends() -> int:
+        return sum(log.read_bytes().count(b'"kind":"append"') for log in (directory / "transcript").glob("*.jsonl"))
+
+    before = appends()
+    time.sleep(1.2)
+    return appends() > before
 
 
 def descendants(pid: int) -> list[psutil.Process]:

@@ -7,11 +7,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -24,48 +23,21 @@ from .command import (
     GOLDFISH,
     LOCUST,
     LOCUSTFILES,
+    PATIENCE_S,
     alive,
     descendants,
     final_counts,
+    growing,
     live_counts,
     only_run,
+    recording,
     results_of,
     rows_of,
     run_directories,
     small_contract,
+    started,
+    until,
 )
-
-PATIENCE_S = 60
-
-
-def until(holds: Callable[[], object], what: str, patience_s: float = PATIENCE_S) -> None:
-    """Wait for something that must come."""
-    end = time.monotonic() + patience_s
-    while not holds():
-        assert time.monotonic() < end, f"waited {patience_s:g} s for {what}"
-        time.sleep(0.02)
-
-
-@contextmanager
-def started(*arguments: object, cwd: Path) -> Iterator[subprocess.Popen[str]]:
-    """The command as a child; killed with all its descendants at the end of the block, whatever happens."""
-    process = subprocess.Popen(
-        [*GOLDFISH, *map(str, arguments)], cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    try:
-        yield process
-    finally:
-        for other in [*descendants(process.pid), process]:
-            with suppress(psutil.NoSuchProcess, ProcessLookupError):
-                other.kill()
-        process.communicate()
-
-
-def recording(folder: Path) -> bool:
-    """Whether a run in ``folder`` has written rows beyond its header."""
-    runs = folder / "runs"
-    logs = list(runs.glob("*/transcript/*.jsonl")) if runs.exists() else []
-    return any(path.stat().st_size > 20_000 for path in logs)
 
 
 def last_row(directory: Path) -> object:
@@ -114,13 +86,6 @@ def test_the_second_interrupt_closes_the_log_and_judges_nothing(tmp_path: Path) 
         [*GOLDFISH, "analyze", str(directory)], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert judged.returncode == 4, judged.stdout + judged.stderr
-
-
-def growing(directory: Path) -> bool:
-    log = directory / "transcript" / "w0.jsonl"
-    size = log.stat().st_size
-    time.sleep(1.2)
-    return log.stat().st_size > size
 
 
 @pytest.mark.parametrize("command", ["up", "run"])
@@ -343,3 +308,26 @@ def test_an_interrupt_while_the_run_ends_by_itself_still_judges(memory: Deployme
         process.send_signal(signal.SIGINT)
         output, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == results_of(directory)["exit_code"] == 0, output
+
+
+def test_an_interrupt_of_the_judging_is_no_verdict(memory: Deployment, tmp_path: Path) -> None:
+    arguments = ("run", "two-devices", "--host", memory.url, "-u", 6, "--turns", 60)
+    with started(*arguments, "--contract", small_contract(tmp_path), cwd=tmp_path) as process:
+        until(lambda: analyzers(process.pid), "the analyzer")
+        below = descendants(process.pid)
+        (analyzer,) = analyzers(process.pid)
+        analyzer.suspend()
+        until(lambda: process.send_signal(signal.SIGINT) or process.poll() is not None, "the end")
+        assert process.stdout is not None
+        output = process.stdout.read()
+        until(lambda: not alive(below), f"the end of {alive(below)}")
+    assert process.returncode == 4, output
+
+
+def analyzers(pid: int) -> list[psutil.Process]:
+    found = []
+    for process in descendants(pid):
+        with suppress(psutil.NoSuchProcess):
+            if "analysis" in process.cmdline():
+                found.append(process)
+    return found

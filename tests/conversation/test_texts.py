@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import random
 import subprocess
 import sys
 import time
 import unicodedata
-from itertools import islice
+from collections import Counter
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 import pytest
 
+from stress.conversation.chance import chance
 from stress.conversation.texts import LANGUAGES, Script, Turn, _speech
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def turns(language: str | None, seed: int = 1) -> Iterator[Turn]:
-    script = Script(random.Random(seed), language)
+    script = Script(chance(str(seed)), language)
     while True:
         yield script.turn()
 
@@ -36,8 +37,8 @@ def test_the_same_seed_says_the_same(language: str) -> None:
 
 def test_the_same_seed_says_the_same_in_every_process() -> None:
     program = (
-        "import random, hashlib; from stress.conversation.texts import Script\n"
-        "script = Script(random.Random(3)); text = repr([script.turn() for _ in range(200)])\n"
+        "import hashlib; from stress.conversation.chance import chance; from stress.conversation.texts import Script\n"
+        "script = Script(chance('3')); text = repr([script.turn() for _ in range(200)])\n"
         "print(hashlib.sha256(text.encode()).hexdigest())"
     )
     said = {
@@ -49,13 +50,24 @@ def test_the_same_seed_says_the_same_in_every_process() -> None:
     assert len(said) == 1
 
 
+def test_chance_is_even() -> None:
+    draw = chance("1")
+    numbers = [draw() for _ in range(100_000)]
+    assert 0 <= min(numbers) < 0.001
+    assert 0.999 < max(numbers) < 1
+    tenths = Counter(int(10 * number) for number in numbers)
+    pairs = Counter((int(4 * a), int(4 * b)) for a, b in pairwise(numbers))
+    assert all(9_500 < tenths[tenth] < 10_500 for tenth in range(10))
+    assert all(5_900 < pairs[a, b] < 6_600 for a in range(4) for b in range(4))
+
+
 def test_without_a_language_every_language_is_spoken() -> None:
-    assert {Script(random.Random(seed)).language for seed in range(100)} == set(LANGUAGES)
+    assert {Script(chance(str(seed))).language for seed in range(100)} == set(LANGUAGES)
 
 
 def test_an_unknown_language_is_named() -> None:
     with pytest.raises(ValueError, match="'tlh'"):
-        Script(random.Random(1), "tlh")
+        Script(chance("1"), "tlh")
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
@@ -74,9 +86,9 @@ def test_texts_are_clean_and_complete(language: str) -> None:
 def test_every_pair_of_the_language_file_can_be_said(language: str) -> None:
     """An undefined slot would raise; so many turns meet every pair."""
     speech = _speech(language)
-    everyone = speech.draw(speech.lasting, random.Random(0).random)
+    everyone = speech.draw(speech.lasting, chance("0"))
     for topic in speech.topics:
-        facts = everyone | speech.draw(topic.slots, random.Random(0).random)
+        facts = everyone | speech.draw(topic.slots, chance("0"))
         for beat in (*topic.beats, topic.recalls, speech.chatter):
             for pair in beat:
                 assert all(pair.say(facts))
@@ -104,7 +116,7 @@ def test_a_fact_is_asked_for_only_after_it_was_said(language: str) -> None:
     questions = {pair for topic in _speech(language).topics for pair in topic.recalls}
     asked = 0
     for seed in range(50):
-        script = Script(random.Random(seed), language)
+        script = Script(chance(str(seed)), language)
         for _ in range(60):
             before = {thread: thread.mentioned for thread in script._threads}
             turn = script.turn()
@@ -140,7 +152,7 @@ def test_scripts_are_mixed_where_stores_stumble() -> None:
 
 def test_a_turn_is_cheap() -> None:
     """Goal: 10 µs; the bound is loose because tests share their machine."""
-    script = Script(random.Random(1), "en")
+    script = Script(chance("1"), "en")
     script.turn()
     begin = time.process_time()
     for _ in range(20_000):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ SERVERS = {
     "goldfish up --port 8080": "memory at",
 }
 """Commands that keep running, and what they print once they are up; the port in the text is replaced by a free one."""
+MASTER_PORT = "5600"
 CALLED_BY_CI = {"make demo", "make test"}
 EXIT_CODES = {
     "goldfish run two-devices --store user-profile --defect lost-update -u 10 -t 10": 3,
@@ -60,6 +62,12 @@ def serving(command: str, folder: Path, environment: dict[str, str]) -> Iterator
             process.stdout.read() if process.stdout else None
 
 
+def free_port() -> str:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return str(free.getsockname()[1])
+
+
 def bound_port(pid: int) -> str:
     (connection,) = [c for c in psutil.Process(pid).net_connections("tcp") if c.status == "LISTEN"]
     return str(connection.laddr.port)
@@ -77,6 +85,8 @@ def test_every_command_of_a_page_runs(page: Path, tmp_path: Path) -> None:
     environment = os.environ | {"PATH": path, "PYTHONUNBUFFERED": "1"}
     servers = []
     ports: dict[str, str] = {}
+    background: list[subprocess.Popen[bytes]] = []
+    master_port = free_port()
     try:
         for command in commands(page):
             if command in CALLED_BY_CI:
@@ -91,7 +101,13 @@ def test_every_command_of_a_page_runs(page: Path, tmp_path: Path) -> None:
             actual = command
             for documented, port in ports.items():
                 actual = actual.replace(f":{documented}", f":{port}")
-            actual = fill_in(actual, tmp_path)
+            actual = fill_in(actual, tmp_path).replace(f"port {MASTER_PORT}", f"port {master_port}")
+            if actual.endswith(" &"):
+                background.append(subprocess.Popen(actual.removesuffix(" &").split(), cwd=tmp_path, env=environment))
+                continue
+            if actual == "wait":
+                assert [process.wait(100) for process in background] == [0] * len(background)
+                continue
             ended = subprocess.run(
                 ["sh", "-c", actual],
                 cwd=tmp_path,
@@ -106,6 +122,8 @@ def test_every_command_of_a_page_runs(page: Path, tmp_path: Path) -> None:
             expected = {EXIT_CODES[command]} if command in EXIT_CODES else {0, 4} if judges else {0}
             assert ended.returncode in expected, f"{actual}\n{ended.stdout}\n{ended.stderr}"
     finally:
+        for process in background:
+            process.kill()
         for server in servers:
             server.__exit__(None, None, None)
 
@@ -137,3 +155,11 @@ def test_the_example_on_the_page_is_the_example_in_the_file() -> None:
 def test_every_link_leads_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+def test_every_reason_is_on_the_page_about_exit_codes() -> None:
+    page = (ROOT / "docs" / "how-a-run-ends.md").read_text(encoding="utf-8")
+    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "analysis").glob("*.py"))
+    codes = set(re.findall(r'code="([a-z-]+)"', sources))
+    assert len(codes) > 15
+    assert {code for code in codes if f"`{code}`" not in page} == set()

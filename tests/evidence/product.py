@@ -144,6 +144,7 @@ def live(history: History) -> tuple[set[int], set[int]] | None:
     checked: set[int] = set()
     lossy: set[int] = set()
     said: dict[int, list[Entry]] = {}
+    known: dict[tuple[int, int], Entry] = {}
     events = sorted(
         [(op.start_ns, 0, number) for number, op in enumerate(history.ops)]
         + [(op.end_ns, 1, number) for number, op in enumerate(history.ops)]
@@ -154,9 +155,9 @@ def live(history: History) -> tuple[set[int], set[int]] | None:
             if ending:
                 ledger.end(said[number], op.outcome, op.end_ns)
             else:
-                said[number] = _begin(ledger, op)
+                said[number] = _begin(ledger, op, known)
         elif isinstance(op, Recall) and ending and op.outcome == "ok":
-            items = [_item(ledger, item) for item in op.items]
+            items = [_item(known, item) for item in op.items]
             if None in items:
                 return None
             bound = capacity(contract.window.messages, op.limit)
@@ -179,17 +180,17 @@ def live(history: History) -> tuple[set[int], set[int]] | None:
     return checked, lossy
 
 
-def _begin(ledger: Ledger, op: Append) -> list[Entry]:
-    name = device_name(op.device)
-    said = ledger.begin(name, op.messages[0].session, [(m.role, m.text) for m in op.messages], op.start_ns)
+def _begin(ledger: Ledger, op: Append, known: dict[tuple[int, int], Entry]) -> list[Entry]:
+    messages = [(m.role, m.text) for m in op.messages]
+    said = ledger.begin(device_name(op.device), op.messages[0].session, messages, op.start_ns)
     for entry, message in zip(said, op.messages, strict=True):
-        ledger.index[name, -1 - message.seq] = entry  # found again by the history's own number
+        known[op.device, message.seq] = entry  # found again by the history's own number
     return said
 
 
-def _item(ledger: Ledger, item: object) -> Item | None:
+def _item(known: dict[tuple[int, int], Entry], item: object) -> Item | None:
     if isinstance(item, Own):
-        entry = ledger.index.get((device_name(item.device), -1 - item.seq))
+        entry = known.get((item.device, item.seq))
         if entry is None:
             return None
         text = {"truncated": entry.content[:-1], "altered": entry.content + "!"}.get(item.content, entry.content)

@@ -14,6 +14,7 @@ import pytest
 import redis
 
 from stress.deployment import Deployment
+from stress.memory.stores.window import KEPT_S
 
 from .client import Memory, fresh, instance, said, until
 
@@ -189,3 +190,17 @@ def _redis_is_used(journal: Deployment) -> bool:
 def _count(memory: Memory) -> str | None:
     found = re.search(r'recalls_total\{source="redis"\} (\S+)', memory.ask("GET", "/metrics").body)
     return found and found[1]
+
+
+def test_redis_keeps_what_is_talked_about_and_not_all_that_ever_was(
+    journal: Deployment, balancer: Memory, cache: redis.Redis
+) -> None:
+    until(lambda: _redis_is_used(journal))
+    user = fresh()
+    for turn in range(3):
+        balancer.append(user, "s0", said(f"question {turn}"))
+        balancer.user(user, 10)
+        balancer.session(user, "s0")
+    keys = list(cache.scan_iter(match=f"goldfish:*{user}*"))
+    assert len(keys) == 2
+    assert all(0 < cache.ttl(key) <= KEPT_S for key in keys)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 import subprocess
 import sys
 import threading
 from pathlib import Path
 
+import httptools
 import pytest
 
 from goldfish.errors import UsageError
 from stress.swarm import answer
-from stress.swarm.http import Answer, AttemptError, Connection, Cookies, Endpoint
+from stress.swarm.answer import COOKIES_MAX, HEAD_BYTES_MAX
+from stress.swarm.http import COOKIE_CHARS_MAX, Answer, AttemptError, Connection, Cookies, Endpoint
 
 from .standin import http, reset, say, standing_in
 
@@ -200,6 +203,30 @@ def test_host_port_and_prefix_come_from_the_url() -> None:
         "memory.example:8443",
         "/api",
     )
+
+
+def test_an_answer_is_freed_without_the_garbage_collector() -> None:
+    with standing_in(http(200, b"{}")) as server:
+        answer = attempt(server.url)
+    assert not [holder for holder in gc.get_referrers(answer) if isinstance(holder, httptools.HttpResponseParser)]
+
+
+def test_a_memory_that_sets_ever_new_cookies_fills_no_memory() -> None:
+    many = [f"Set-Cookie: c{number}=x" for number in range(2 * COOKIES_MAX)]
+    with standing_in(http(200, b"{}", *many)) as server:
+        assert len(attempt(server.url).cookies) == COOKIES_MAX
+    cookies = Cookies()
+    for number in range(10 * COOKIES_MAX):
+        cookies.take([f"c{number}=x; Path=/"])
+    cookies.take([f"long={'x' * COOKIE_CHARS_MAX}"])
+    assert cookies.header.count(b"=") == COOKIES_MAX
+    assert cookies.header.endswith(b"; c%d=x\r\n" % (10 * COOKIES_MAX - 1))
+
+
+def test_an_answer_that_stays_interim_is_over_its_bound() -> None:
+    interim = b"HTTP/1.1 103 Early\r\nLink: x\r\n\r\n"
+    with standing_in(say(interim * (HEAD_BYTES_MAX // len(interim) + 2))) as server:
+        assert failure(server.url).reason == "body-too-large"
 
 
 TLS = """

@@ -22,6 +22,9 @@ from stress.memory.store import Scope
 MESSAGES_MAX = 256
 BYTES_MAX = 256 * 1024
 """A larger window is not kept: moving it costs more than the query it spares."""
+KEPT_S = 120
+"""A window that nobody has written for so long is dropped, and filled again by the next recall: Redis keeps what is
+talked about, not all that ever was."""
 _CONNECTIONS_MAX = 32
 _TIMEOUT_S = 0.25
 _PAUSE_S = 1.0
@@ -31,12 +34,12 @@ _TROUBLE = (RedisError, OSError, TimeoutError)
 _HEADER = "{head:020d}{complete:d}{count:010d}\n"
 _HEADER_BYTES = 32
 
-# KEYS: windows. ARGV: most messages, most bytes; then for each window its head before, its head after, the number of
-# messages, and their lines. A window that is not at the head before is left alone: a recall will fill it again.
+# KEYS: windows. ARGV: most messages, most bytes, seconds to keep; then for each window its head before, its head after,
+# the number of messages, and their lines. A window that is not at the head before is left alone: a recall will fill it.
 _APPEND = """
-local most, size = tonumber(ARGV[1]), tonumber(ARGV[2])
+local most, size, kept_s = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 for i, key in ipairs(KEYS) do
-  local before, after, added, lines = ARGV[4 * i - 1], ARGV[4 * i], tonumber(ARGV[4 * i + 1]), ARGV[4 * i + 2]
+  local before, after, added, lines = ARGV[4 * i], ARGV[4 * i + 1], tonumber(ARGV[4 * i + 2]), ARGV[4 * i + 3]
   local header = redis.call('GETRANGE', key, 0, 31)
   local complete, count = '1', 0
   local first = tonumber(before) == 0
@@ -55,7 +58,7 @@ for i, key in ipairs(KEYS) do
       for _ = 1, count - most do from = string.find(kept, '\\n', from, true) + 1 end
       redis.call('SET', key, after .. '0' .. string.format('%010d', most) .. '\\n' .. string.sub(kept, from))
     end
-    if redis.call('STRLEN', key) > size then redis.call('DEL', key) end
+    if redis.call('STRLEN', key) > size then redis.call('DEL', key) else redis.call('EXPIRE', key, kept_s) end
   end
 end
 """
@@ -125,7 +128,7 @@ class Windows:
         if self._paused() or len(value) > BYTES_MAX:
             return
         try:
-            await self._redis.set(_key(scope), value)
+            await self._redis.set(_key(scope), value, ex=KEPT_S)
         except _TROUBLE as error:
             self._pause(error)
 
@@ -133,7 +136,7 @@ class Windows:
         """Move windows that are at the head before an append to the head after it, in one round trip."""
         if self._paused():
             return
-        arguments: list[bytes | str | int] = [MESSAGES_MAX, BYTES_MAX]
+        arguments: list[bytes | str | int] = [MESSAGES_MAX, BYTES_MAX, KEPT_S]
         for addition in additions:
             lines = b"".join(line + b"\n" for line in addition.messages)
             arguments += [f"{addition.before:020d}", f"{addition.after:020d}", len(addition.messages), lines]
