@@ -20,7 +20,7 @@ from stress.conversation.texts import Script
 from stress.swarm import exchange
 from stress.swarm.exchange import Result
 from stress.swarm.http import Answer, AttemptError, Connection, Cookies
-from stress.targets.reference import Reading, Request
+from stress.targets.reference import Request
 
 if TYPE_CHECKING:
     from stress.swarm.lifecycle import Run
@@ -54,7 +54,6 @@ class Conversation:
         self.user_id = person.id
         self.ledger = ledger
         self.script = script
-        self.reading = Reading()
         self.sessions: set[int] = set()
         """Sessions that something was said in."""
 
@@ -144,7 +143,7 @@ class Device:
         listing: check.Listing | None = None
         try:
             answer = self._attempt(request, row, chat.session)
-            result = exchange.of_recall(run.target, answer, conversation.reading)
+            result = exchange.of_recall(run.target, answer)
         finally:
             self._end(row, result)
             if result.items is not None:

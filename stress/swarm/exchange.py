@@ -19,7 +19,7 @@ import msgspec
 
 from goldfish.oplog import Outcome, Reason
 from stress.swarm.http import Answer, AttemptError
-from stress.targets.reference import Item, Reading, ReferenceTarget, UnreadableError
+from stress.targets.reference import Item, ReferenceTarget, UnreadableError
 
 REJECTED = frozenset({400, 401, 403, 404, 409, 413, 422, 429})
 """Statuses that say loudly: not stored."""
@@ -54,8 +54,8 @@ def of_append(target: ReferenceTarget, ids: list[str], answer: Answer | AttemptE
     return _ok(answer) if stored == ids else _result("info", "partial-ack", answer)
 
 
-def of_recall(target: ReferenceTarget, answer: Answer | AttemptError, last: Reading | None = None) -> Result:
-    """Classify the answer to a recall; ``last`` is what was read last of the same conversation."""
+def of_recall(target: ReferenceTarget, answer: Answer | AttemptError) -> Result:
+    """Classify the answer to a recall."""
     if isinstance(answer, AttemptError):
         return _unanswered(answer, write=False)
     if answer.status == 404:
@@ -63,7 +63,7 @@ def of_recall(target: ReferenceTarget, answer: Answer | AttemptError, last: Read
     if not 200 <= answer.status < 300:
         return _refused(answer, write=False)
     try:
-        items = target.listed(answer, last)
+        items = target.listed(answer)
     except UnreadableError:
         return _result("fail", "unparsable", answer)
     return _ok(answer, items)

@@ -49,53 +49,11 @@ class _History(msgspec.Struct, gc=False):
     messages: list[Item]
 
 
-class _Rendered(msgspec.Struct, gc=False):
-    messages: list[msgspec.Raw]
-
-
 T = TypeVar("T")
 
 _encode = msgspec.json.Encoder().encode
 _receipts = msgspec.json.Decoder(_Receipt)
 _histories = msgspec.json.Decoder(_History)
-_split = msgspec.json.Decoder(_Rendered).decode
-_item = msgspec.json.Decoder(Item).decode
-
-
-class Reading:
-    """The list that a conversation was shown last: every element as it was rendered, and as it was read.
-
-    A deployment renders a message in the same bytes every time, and two lists of one conversation have most elements in
-    common. What has been read once is recognised by its bytes, and not read again.
-    """
-
-    __slots__ = ("_items", "_rendered")
-
-    def __init__(self) -> None:
-        self._rendered: list[msgspec.Raw] = []
-        self._items: list[Item] = []
-
-    def listed(self, body: bytes) -> list[Item] | None:
-        """The list in the body of an answer; None if it cannot be read this way."""
-        try:
-            rendered = _split(body).messages
-            kept = self._kept(rendered)
-            new = rendered[kept:]
-            items = [_item(element) for element in new]
-        except (msgspec.DecodeError, UnicodeDecodeError):
-            return None
-        dropped = len(self._rendered) - kept
-        # Copies, so that the body they were cut from is free.
-        self._rendered = [*self._rendered[dropped:], *(element.copy() for element in new)]
-        self._items = [*self._items[dropped:], *items]
-        return self._items
-
-    def _kept(self, rendered: list[msgspec.Raw]) -> int:
-        """With how many of the newest elements of the last list this one begins."""
-        if not rendered or rendered[0] not in self._rendered:
-            return 0
-        common = self._rendered[self._rendered.index(rendered[0]) :]
-        return len(common) if rendered[: len(common)] == common else 0
 
 
 class ReferenceTarget:
@@ -105,19 +63,17 @@ class ReferenceTarget:
 
     def append(self, user: str, session: str, messages: Sequence[Item]) -> Request:
         """Messages for one session of a user."""
-        return Request(
-            "POST", f"/v1/users/{_quoted(user)}/sessions/{_quoted(session)}/messages", _encode(_Batch(messages))
-        )
+        return Request("POST", f"/v1/users/{_id(user)}/sessions/{_id(session)}/messages", _encode(_Batch(messages)))
 
     def recall(self, user: str, session: str | None, limit: int | None) -> Request:
         """The history of one session, or of all of the user's when ``session`` is None."""
-        where = f"/sessions/{_quoted(session)}" if session is not None else ""
+        where = f"/sessions/{_id(session)}" if session is not None else ""
         query = f"?limit={limit}" if limit is not None else ""
-        return Request("GET", f"/v1/users/{_quoted(user)}{where}/messages{query}")
+        return Request("GET", f"/v1/users/{_id(user)}{where}/messages{query}")
 
     def delete(self, user: str, session: str) -> Request:
         """Forget one session."""
-        return Request("DELETE", f"/v1/users/{_quoted(user)}/sessions/{_quoted(session)}")
+        return Request("DELETE", f"/v1/users/{_id(user)}/sessions/{_id(session)}")
 
     def stored(self, answer: Answer) -> list[str]:
         """The ids a 2xx answer to an append acknowledges, in its order.
@@ -127,18 +83,17 @@ class ReferenceTarget:
         """
         return [message.id for message in _read(_receipts, answer).stored]
 
-    def listed(self, answer: Answer, last: Reading | None = None) -> list[Item]:
-        """The list in a 2xx answer to a recall; ``last`` is what was read last of the same conversation.
+    def listed(self, answer: Answer) -> list[Item]:
+        """The list in a 2xx answer to a recall.
 
         Raises:
             UnreadableError: the answer has another form.
         """
-        items = last.listed(answer.body) if last is not None else None
-        return _read(_histories, answer).messages if items is None else items
+        return _read(_histories, answer).messages
 
 
 @lru_cache(maxsize=65536)
-def _quoted(text: str) -> str:
+def _id(text: str) -> str:
     return quote(text, safe="")
 
 
