@@ -28,6 +28,7 @@ PREFIX = "gf"
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _PAIRS = [first + second for first in _DIGITS for second in _DIGITS]
+_CHECKS = 36**3
 _FORM = re.compile(
     r"gf(?P<tag>[0-9a-z]{6})-(?P<process>\d{1,6})-(?P<user>\d{1,9})-(?P<scope>[su])(?P<session>\d{1,6})"
     r"-(?P<device>[a-z][a-z0-9]{0,15})-(?P<seq>\d{1,9})-(?P<check>[0-9a-z]{3})"
@@ -86,7 +87,8 @@ class Series:
     def token(self, seq: int) -> str:
         """The text of one token."""
         number = str(seq)
-        return f"{self._start}{number}-{_digits(crc32(number.encode(), self._crc))}"
+        check = crc32(number.encode(), self._crc) % _CHECKS
+        return f"{self._start}{number}-{_PAIRS[check // 36]}{_DIGITS[check % 36]}"
 
 
 def mark(token: str, text: str) -> str:
@@ -119,9 +121,5 @@ def _start(person: Person, scope: Scope, session: int, device: str) -> str:
 
 
 def _check(body: str) -> str:
-    return _digits(crc32(body.encode()))
-
-
-def _digits(crc: int) -> str:
-    value = crc % 46656  # 36³
-    return _PAIRS[value // 36] + _DIGITS[value % 36]
+    check = crc32(body.encode()) % _CHECKS
+    return _PAIRS[check // 36] + _DIGITS[check % 36]

@@ -73,12 +73,12 @@ class Script:
         """The next thing said, and its answer."""
         chance = self._random()
         if chance < CHATTER_SHARE:
-            return _choose(self._random, self._speech.chatter).say(self._person)
+            return Turn(*_choose(self._random, self._speech.chatter).say(self._person))
         if chance < CHATTER_SHARE + RECALL_SHARE and self._threads:
             thread = _choose(self._random, self._threads)
             question = _choose(self._random, thread.topic.recalls)
             if question.slots <= thread.mentioned:
-                return question.say(thread.facts)
+                return Turn(*question.say(thread.facts))
         pair = _choose(self._random, self._next_beat())
         thread = self._threads[-1]
         thread.mentioned |= pair.slots
@@ -112,8 +112,8 @@ class _Pair:
         self._assistant = _pattern(assistant)
         self.slots = frozenset(name for _, name, _, _ in Formatter().parse(user + assistant) if name)
 
-    def say(self, facts: dict[str, str]) -> Turn:
-        return Turn(self._user % facts, self._assistant % facts)
+    def say(self, facts: dict[str, str]) -> tuple[str, str]:
+        return self._user % facts, self._assistant % facts
 
 
 class _Topic(NamedTuple):

@@ -47,7 +47,8 @@ class Recorder:
         if self._file is None:
             raise ValueError("the op log is closed")
         kind: Any = row.__struct_config__.tag
-        self.counts[kind] = self.counts.get(kind, 0) + 1
+        counts = self.counts
+        counts[kind] = counts.get(kind, 0) + 1
         self._line(row)
 
     def count(self, scenario: str, *, checked: bool, lossy: bool) -> None:

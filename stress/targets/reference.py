@@ -63,17 +63,16 @@ class ReferenceTarget:
 
     def append(self, user: str, session: str, messages: Sequence[Item]) -> Request:
         """Messages for one session of a user."""
-        return Request("POST", f"/v1/users/{_id(user)}/sessions/{_id(session)}/messages", _encode(_Batch(messages)))
+        return Request("POST", f"{_path(user, session)}/messages", _encode(_Batch(messages)))
 
     def recall(self, user: str, session: str | None, limit: int | None) -> Request:
         """The history of one session, or of all of the user's when ``session`` is None."""
-        where = f"/sessions/{_id(session)}" if session is not None else ""
         query = f"?limit={limit}" if limit is not None else ""
-        return Request("GET", f"/v1/users/{_id(user)}{where}/messages{query}")
+        return Request("GET", f"{_path(user, session)}/messages{query}")
 
     def delete(self, user: str, session: str) -> Request:
         """Forget one session."""
-        return Request("DELETE", f"/v1/users/{_id(user)}/sessions/{_id(session)}")
+        return Request("DELETE", _path(user, session))
 
     def stored(self, answer: Answer) -> list[str]:
         """The ids a 2xx answer to an append acknowledges, in its order.
@@ -92,9 +91,10 @@ class ReferenceTarget:
         return _read(_histories, answer).messages
 
 
-@lru_cache(maxsize=65536)
-def _id(text: str) -> str:
-    return quote(text, safe="")
+@lru_cache(maxsize=16384)
+def _path(user: str, session: str | None) -> str:
+    where = f"/sessions/{quote(session, safe='')}" if session is not None else ""
+    return f"/v1/users/{quote(user, safe='')}{where}"
 
 
 def _read(decoder: msgspec.json.Decoder[T], answer: Answer) -> T:
