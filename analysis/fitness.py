@@ -7,6 +7,7 @@ than they came. That bends latencies; it does not bend losses, for a stamp that 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import msgspec
 
@@ -20,6 +21,12 @@ LAG_MS_MAX = 100.0
 """How late the event loop of a load process may be."""
 BUSY_SHARE_MAX = 0.1
 """Share of its seconds in which a load process may be over one of the limits."""
+BUSY_S_MIN = 3
+"""Fewer seconds than these are a hiccup."""
+RAMP_S = 4
+"""Seconds at the beginning and the end of a run that are not held against the rate."""
+PUNCTUAL_SHARE_MIN = 0.8
+"""Open arrivals: share of the turns due by time and rate that must at least have fallen due."""
 LATE_MS_MAX = 100.0
 """Open arrivals: how late the 95th percentile of turns may begin."""
 
@@ -29,6 +36,8 @@ class LoadProcess(msgspec.Struct, frozen=True, kw_only=True):
 
     process: str
     seconds: int
+    loaded: int
+    """Seconds with users."""
     busy: int
     """Seconds with more CPU or lag than the limits."""
     users_max: int
@@ -56,16 +65,25 @@ def load_processes(logs: Sequence[Log]) -> list[LoadProcess]:
     for log in logs:
         if not log.samples:
             continue
-        busy = sum(sample.cpu_pct >= CPU_PCT_MAX or sample.lag_ms >= LAG_MS_MAX for sample in log.samples)
+        # A sample stands for the time since the one before: a process that hangs is sampled seldom.
+        ends_s = [sample.at_ns / 1e9 for sample in log.samples]
+        lengths_s = [1.0, *(later - earlier for earlier, later in pairwise(ends_s))]
+        busy_s = sum(
+            length_s
+            for sample, length_s in zip(log.samples, lengths_s, strict=True)
+            if sample.cpu_pct >= CPU_PCT_MAX or sample.lag_ms >= LAG_MS_MAX
+        )
+        total_s = sum(lengths_s)
         found.append(
             LoadProcess(
                 process=log.process,
-                seconds=len(log.samples),
-                busy=busy,
+                seconds=round(total_s),
+                loaded=round(sum(n for sample, n in zip(log.samples, lengths_s, strict=True) if sample.users)),
+                busy=round(busy_s),
                 users_max=max(sample.users for sample in log.samples),
                 cpu_pct_max=max(sample.cpu_pct for sample in log.samples),
                 lag_ms_max=max(sample.lag_ms for sample in log.samples),
-                saturated=busy > BUSY_SHARE_MAX * len(log.samples),
+                saturated=busy_s >= BUSY_S_MIN and busy_s > BUSY_SHARE_MAX * total_s,
             )
         )
     return found
@@ -103,7 +121,15 @@ def unfit(processes: Sequence[LoadProcess], punctuality: Arrivals | None) -> lis
         else:
             text += "The machine gave it no more CPU: run the load on one of its own, or with fewer users."
         reasons.append(Reason(code="load-saturated", text=text))
-    if punctuality and (punctuality.p95_ms > LATE_MS_MAX or punctuality.never_begun):
+    due = punctuality.begun + punctuality.never_begun if punctuality else 0
+    lasted_s = max((process.loaded for process in processes), default=0)
+    if punctuality and due < PUNCTUAL_SHARE_MIN * punctuality.turns_per_second * (lasted_s - RAMP_S):
+        text = (
+            f"Only {due:,} turns fell due in {count(lasted_s, 'second')} at {punctuality.turns_per_second:g} a second: "
+            "users came late, or a load process was lost or stood still."
+        )
+        reasons.append(Reason(code="late-arrivals", text=text))
+    elif punctuality and (punctuality.p95_ms > LATE_MS_MAX or punctuality.never_begun):
         text = (
             f"Turns began late: {punctuality.turns_per_second:g} a second were due, {punctuality.begun:,} began, 5 % "
             f"of them more than {punctuality.p95_ms:,.0f} ms after their time, and {punctuality.never_begun:,} never. "

@@ -164,7 +164,10 @@ def _vacuity(record: Record, tallies: Sequence[Tally]) -> list[Reason]:
         reasons.append(Reason(code="no-final-recall", text=text))
     for tally in tallies:
         if _idle(tally):
-            text = "The scenario is listed as run, but no operation of it is recorded. Run longer or with more users."
+            text = (
+                "The scenario is listed as run, but no operation of it is recorded. Run longer, and with at least as "
+                f"many users as scenarios ({len(tallies)})."
+            )
             reasons.append(Reason(code="no-operations", scenario=tally.name, text=text))
             continue
         if not tally.recalls.trials:
@@ -178,7 +181,8 @@ def _vacuity(record: Record, tallies: Sequence[Tally]) -> list[Reason]:
                 f"{tally.unsettled:,} of {count(tally.sent, 'message')} ({share(tally.unsettled / tally.sent)}) are "
                 "unsettled: their append was neither acknowledged nor refused and they were never shown, or no final "
                 f"recall came after them; expected at most {share(UNSETTLED_MAX)}, for nobody knows what became of "
-                "them. Look at appends that time out or answer 5xx: what is certainly not stored should answer 4xx."
+                "them. Look at appends that time out or answer 5xx (what is certainly not stored should answer 4xx), "
+                "and at final recalls that got no answer."
             )
             reasons.append(Reason(code="unsettled", scenario=tally.name, text=text))
     for problem in record.run.problems[:PROBLEMS_MAX]:

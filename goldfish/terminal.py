@@ -36,6 +36,21 @@ def _silence() -> None:
     os.close(nowhere)
 
 
+def no_terminal() -> None:
+    """Print to nobody from now on: the terminal has gone."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (1, 2):
+        os.dup2(nowhere, descriptor)
+    os.close(nowhere)
+
+
+def mend_streams() -> None:
+    """Open what was closed for us (``2>&-``): printing to it would end the process with 1, which is a pass here."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115 - for the whole process
+
+
 def console(**options: Any) -> Console:
     """A console on standard output, or on standard error with ``stderr=True``."""
     return _Console(**options)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import traceback
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import click
 import msgspec
 
 from goldfish.errors import GoldfishError
+from goldfish.terminal import mend_streams
 
 _INSTANCES = click.IntRange(1, 16)
 _BALANCE = click.Choice(["round-robin", "sticky", "random"])
@@ -31,6 +33,7 @@ def cli() -> None:
 
 def main() -> None:
     """Run the command; errors meant for people are printed without a traceback."""
+    mend_streams()
     try:
         code = cli(standalone_mode=False)
     except click.exceptions.Abort:
@@ -47,8 +50,9 @@ def main() -> None:
         click.echo("interrupted; nothing was judged", err=True)
         sys.exit(4)
     except Exception:  # noqa: BLE001 - Python would exit with 1, which is a pass here
-        traceback.print_exc()
-        click.echo("error: this is a fault of goldfish itself; nothing was judged", err=True)
+        with suppress(OSError):
+            traceback.print_exc()
+            click.echo("error: this is a fault of goldfish itself; nothing was judged", err=True)
         sys.exit(4)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an impatient one more must not change the code
     sys.exit(code if isinstance(code, int) else 0)

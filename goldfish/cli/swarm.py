@@ -13,7 +13,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -23,7 +22,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.text import Text
 
 from goldfish.errors import GoldfishError, UsageError
-from goldfish.terminal import console, emit
+from goldfish.terminal import console, emit, no_terminal
 
 if TYPE_CHECKING:
     from stress.deployment import Plan
@@ -161,15 +160,21 @@ def _run(load: Load, host: str, deployment: Path | None, adopt: Callable[[int], 
         )
         os.close(writing)
         adopt(child.pid)
-        with os.fdopen(reading, "rb") as events, _Signals(child):
+        with os.fdopen(reading, "rb") as events, _Signals(child) as signals:
             directory, problem = _follow(events, load)
             code = child.wait()
+        if directory is None and signals.number and problem is None:
+            raise SwarmError("interrupted before a run began; nothing was judged", 4)
         if directory is None:
             message, exit_code = problem or (f"the load process ended early (status {code}):\n{_tail(log)}", 4)
             raise SwarmError(message, exit_code)
         log.seek(0)
-        with suppress(OSError), (directory / CHILD_LOG).open("wb") as kept:  # the disk may be full
-            shutil.copyfileobj(log, kept)
+        try:
+            with (directory / CHILD_LOG).open("wb") as kept:
+                shutil.copyfileobj(log, kept)
+        except OSError as error:  # the disk may be full
+            told = f"error: cannot keep {directory / CHILD_LOG}: {error.strerror}; its end:\n{_tail(log)}"
+            console(stderr=True).print(Text(told), soft_wrap=True)
     if code < 0 and -code != signal.SIGINT:
         code = _judge_remains(directory, -code)
     try:
@@ -282,17 +287,23 @@ class _Signals:
 
     def __init__(self, child: subprocess.Popen[bytes]) -> None:
         self._child = child
+        self.number = 0
+        """How many came."""
         self._before: dict[int, Any] = {}
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> _Signals:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             self._before[number] = signal.signal(number, self._pass_on)
+        return self
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
-    def _pass_on(self, *_: object) -> None:
+    def _pass_on(self, number: int, _: object) -> None:
+        self.number += 1
+        if number == signal.SIGHUP:
+            no_terminal()
         if self._child.poll() is None:
             self._child.send_signal(signal.SIGINT)
 

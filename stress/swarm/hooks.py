@@ -15,6 +15,9 @@ import atexit
 import logging
 import os
 import signal
+import socket
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +34,7 @@ from stress.swarm import lifecycle, progress
 from stress.swarm.crew import Alone, Workers
 from stress.swarm.judging import Judging
 from stress.swarm.lifecycle import Member, Swarm, process_name
-from stress.swarm.opening import open_plan
+from stress.swarm.opening import is_scenario, open_plan
 from stress.swarm.options import PLAN, add_options
 from stress.swarm.plan import Plan
 from stress.swarm.status import Status
@@ -50,10 +53,24 @@ def install() -> None:
     die_with_master()
 
 
+_master_port = 0
+
+
 def _add_options(parser: Any) -> None:
     add_options(parser)
+    if "--processes" in sys.argv or "LOCUST_PROCESSES" in os.environ:
+        # Workers that are forked would otherwise meet the master of whoever else runs a swarm on this machine.
+        global _master_port
+        _master_port = _master_port or _free_port()
+        parser.set_defaults(master_port=_master_port, master_bind_port=_master_port)
     # On loopback unless told otherwise; and all users at once, as `goldfish run` has them, not one a second.
     parser.set_defaults(web_host="127.0.0.1", master_bind_host="127.0.0.1", spawn_rate=100)
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
 
 
 def _on_init(environment: Any, runner: Any, **_: Any) -> None:
@@ -88,6 +105,8 @@ class Conductor:
         self._classes = list(environment.user_classes)
         self._round: Round | None = None
         self._begun = False
+        self._decided = False
+        """Whether the exit code is what the run deserves."""
         self._ctrl_c = 0
         self._stats_reset = False
         self._workers: Workers | None = None
@@ -99,6 +118,7 @@ class Conductor:
             self._workers = Workers(runner, self._forked, self._hear)
             atexit.register(reap_workers, self._forked)
             environment.events.worker_connect.add_listener(self.on_worker_connect)
+        atexit.register(self._at_exit)
         progress.on_orphaned(lambda: self._end("orphaned"))
         # Ctrl-C would otherwise be raised in whichever greenlet runs, and once more in each that waits for that one.
         gevent.signal_handler(signal.SIGINT, self._on_ctrl_c)
@@ -136,6 +156,10 @@ class Conductor:
     def on_spawning_complete(self, user_count: int, **_: Any) -> None:
         """The ramp is over."""
         if self._round:
+            if self._round.swarm.state not in ("warmup", "load"):
+                log.warning(
+                    "the run before is still being closed: these users do nothing; start again when it is judged"
+                )
             self._round.swarm.all_spawned()
         if run := lifecycle.current():
             run.all_spawned(user_count)
@@ -166,6 +190,7 @@ class Conductor:
             finally:
                 this.judging = None
                 this.verdict.set()
+                locust_log.unhandled_greenlet_exception = False
         this.verdict.wait()
 
     def on_quitting(self, **_: Any) -> None:
@@ -183,6 +208,20 @@ class Conductor:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done; an impatient one more must not change the code
         codes = self.codes or ([4] if self._headless else [0])
         self.environment.process_exit_code = next(code for code in EXIT_PRECEDENCE if code in codes)
+        self._decided = True
+
+    def _at_exit(self) -> None:
+        """Whatever ended this process without a verdict, such as ``sys.exit`` in a listener, must not look like one."""
+        if self._decided or not (self._headless or self._begun):
+            return
+        with suppress(Exception):
+            log.error("the load process was left without a verdict: something called sys.exit, or an error escaped")
+            if self._round and not self._round.judged:
+                self._round.swarm.abort()
+            reap_workers(self._forked)
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(4)
 
     # How a run begins and ends -----------------------------------------------------------------------------------
 
@@ -192,7 +231,6 @@ class Conductor:
         users = environment.runner.target_user_count or options.num_users or 1
         plan, record = open_plan(options, host, self._classes, users)
         self._skip(plan)
-        locust_log.unhandled_greenlet_exception = False
         self._stats_reset = bool(environment.reset_stats)
         if self._workers:
             self._workers.run = plan.run
@@ -230,7 +268,9 @@ class Conductor:
     def _skip(self, plan: Plan) -> None:
         """Leave out the users of scenarios that the contract does not allow."""
         environment = self.environment
-        environment.user_classes = [cls for cls in self._classes if cls.scenario() in plan.scenarios]
+        environment.user_classes = [
+            cls for cls in self._classes if not is_scenario(cls) or cls.scenario() in plan.scenarios
+        ]
         if self._workers and len(environment.user_classes) < len(self._classes):
             # A master has made up its mind before it fires test_start.
             environment.runner._users_dispatcher = environment.dispatcher_class(
@@ -299,6 +339,7 @@ class Conductor:
             # The master waits for its workers, outside of what Locust would tidy up.
             for pid in self._forked:
                 os.kill(pid, signal.SIGTERM)
+            self._decided = True
             hub.loop.run_callback(hub.parent.throw, SystemExit(4))
         else:
             hub.loop.run_callback(hub.parent.throw, KeyboardInterrupt)

@@ -120,7 +120,8 @@ class Run:
         process = process_name(worker)
         self.recorder = Recorder(transcript / f"{process}.jsonl", plan.run, process, worker)
         self.closing = Closing(self, plan.settings.contract.settle_s)
-        self.pacer = Pacer(self._share(plan.users)) if plan.turns_per_second else None
+        self._all_users = plan.users
+        self.pacer = Pacer(self._share()) if plan.turns_per_second else None
         self._ticker = gevent.spawn(self._tick)
         _current = self
         self.report_status()
@@ -189,8 +190,9 @@ class Run:
 
     def all_spawned(self, users: int) -> None:
         """The ramp is over; ``users`` counts those of all load processes."""
+        self._all_users = users or self._all_users
         if self.pacer:
-            self.pacer.set_rate(self._share(users))
+            self.pacer.set_rate(self._share())
         if self.state == "warmup":
             self.state = "load"
 
@@ -266,9 +268,9 @@ class Run:
             )
         )
 
-    def _share(self, users: int) -> float:
-        """Turns a second that fall to this process; while users still arrive, those that it will have are unknown."""
-        return self.plan.turns_per_second * self._users() / max(users, 1)
+    def _share(self) -> float:
+        """Turns a second that fall to this process, by its share of all users."""
+        return self.plan.turns_per_second * self._users() / max(self._all_users, 1)
 
     def _tick(self) -> None:
         """Flush the log, sample the process and report, the latter two once a second."""
@@ -280,6 +282,8 @@ class Run:
             gevent.sleep(TICK_S)
             now_s = time.monotonic()
             lag_s = max(lag_s, now_s - before_s - TICK_S)
+            if self.pacer and self.accepts_turns:
+                self.pacer.set_rate(self._share())  # users come and go, and nobody tells in time
             # By the clock, not by ticks: in a busy process each of them may take a second.
             if now_s - flushed_s >= FLUSH_S:
                 flushed_s = now_s
@@ -300,8 +304,6 @@ class Run:
                     )
                 )
                 lag_s = 0.0
-                if self.pacer and self.state == "warmup":
-                    self.pacer.set_rate(self._share(self.plan.users))
                 self.report_status()
 
 
@@ -401,6 +403,9 @@ class Swarm:
         member = self.members.get(status.process)
         if member is None or self.state == "closed":
             return
+        if member.lost:
+            tell("problem", message=f"load process {member.process} is back, and not lost")
+            log.warning("load process %s is back", member.process)
         member.heard_s, member.lost = time.monotonic(), None
         member.status = status
         for problem in status.problems:
@@ -425,6 +430,8 @@ class Swarm:
             self._closed.wait()
             return
         self._finishing = True
+        if why == "stopped" and self.members and not self._waiting():
+            why = "all load processes left"
         self.record.ended = why
         self.state = "drain"
         self._progress()

@@ -37,7 +37,7 @@ def open_plan(options: Any, host: str | None, classes: list[Any], users: int) ->
     Args:
         options: Locust's parsed options with ours among them.
         host: the target's URL.
-        classes: the scenarios, as user classes.
+        classes: the user classes, scenarios among them.
         users: how many there will be.
 
     Raises:
@@ -55,7 +55,7 @@ def open_plan(options: Any, host: str | None, classes: list[Any], users: int) ->
     if not host:
         raise UsageError("no target: give --host, e.g. the address that `goldfish up` prints")
     scenarios, skipped = [], []
-    for cls in classes:
+    for cls in filter(is_scenario, classes):
         if cls.scope in settings.contract.scope:
             scenarios.append(cls)
         else:
@@ -105,6 +105,11 @@ def open_plan(options: Any, host: str | None, classes: list[Any], users: int) ->
         git_commit=_git_commit(),
     )
     return plan, record
+
+
+def is_scenario(cls: Any) -> bool:
+    """Whether a user class is one of ours; others may run beside them, and nothing is recorded of them."""
+    return hasattr(cls, "scenario") and hasattr(cls, "scope")
 
 
 def _new_name() -> tuple[str, str]:

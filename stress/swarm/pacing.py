@@ -44,10 +44,13 @@ class Pacer:
         """Turns fall due at this rate from now on; 0: none do."""
         if turns_per_second == self._rate or self._stopped:
             return
+        now_s = time.monotonic()
+        # What of the interval is still to come is kept, or a rate that changes often would never come to a turn.
+        left = min(max((self._next_s - now_s) * self._rate, 0.0), 1.0) if self._rate else 1.0
         self._rate = turns_per_second
         self._halt()
         if turns_per_second:
-            self._next_s = time.monotonic() + 1 / turns_per_second
+            self._next_s = now_s + left / turns_per_second
             self._clock = gevent.spawn(self._run)
 
     def take(self) -> bool:

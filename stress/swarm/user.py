@@ -144,7 +144,7 @@ class MemoryUser(User):  # type: ignore[misc]
         except (StopUser, StopTest, RescheduleTask, InterruptTaskSet):
             self._close_story()
             raise
-        except Exception as error:  # noqa: BLE001 - whatever a story raises is told, and bars a pass
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a story raises is told, and bars a pass
             self._close_story()
             self._give_up(error)
         finally:
@@ -158,7 +158,7 @@ class MemoryUser(User):  # type: ignore[misc]
         self._turns, self._sessions, self._conversations, self._devices = 0, 0, [], []
         self._story = self.story()
 
-    def _give_up(self, error: Exception) -> NoReturn:
+    def _give_up(self, error: BaseException) -> NoReturn:
         """A story that raises is the scenario's fault: this user stops, and the run cannot pass."""
         what = f"{type(error).__name__}: {error}"
         if not inspect.isgeneratorfunction(self.story):

@@ -89,7 +89,6 @@ class Worker:
         if not text:
             return  # the master found that there is nothing to run
         plan = Plan.decode(text)
-        locust_log.unhandled_greenlet_exception = False
         try:
             self._run = lifecycle.Run(
                 plan,
@@ -143,6 +142,8 @@ class Worker:
     def _report(self, status: Status) -> None:
         if locust_log.unhandled_greenlet_exception and self._run:
             self._run.problem(unhandled(status.process))
+        if status.state == "closed":
+            locust_log.unhandled_greenlet_exception = False
         if status.state == "closed" and not self._orphaned:
             self._runner._send_stats()  # so that the master's statistics are whole before it hears of the end
         self._tell(status)
@@ -160,6 +161,9 @@ class Worker:
         self._ctrl_c += 1
         if self._ctrl_c > 1 or self._orphaned:
             if self._run:
+                self._run.problem(
+                    f"Load process {self._process} was interrupted twice, before its conversations closed."
+                )
                 self._run.abort()
         else:
             hub = gevent.get_hub()

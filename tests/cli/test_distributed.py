@@ -397,3 +397,95 @@ def test_turns_arrive_at_a_rate_over_all_workers(memory: Deployment, tmp_path: P
     assert min(begun.values()) > 0
     lasted_s = (record["end_ns"] - record["start_ns"]) / 1e9
     assert arrivals["begun"] <= 20 * lasted_s
+
+
+OWN = """
+import sys
+
+from locust import HttpUser, events, task
+
+from goldfish import MemoryUser
+from stress.scenarios.rapid_switch import RapidSwitch
+
+
+class Plain(HttpUser):
+    fixed_count = 1
+
+    @task
+    def look(self):
+        self.client.get("/healthz")
+
+
+class Leaves(MemoryUser):
+    '''Someone who leaves by the wrong door.'''
+
+    def story(self):
+        phone, chat = self.device("phone"), self.session()
+        phone.say(chat)
+        yield
+        sys.exit(0)
+
+
+@events.{event}.add_listener
+def broken(**_):
+    {action}
+"""
+
+
+def own_locustfile(
+    memory: Deployment, folder: Path, event: str, action: str, *classes: str
+) -> subprocess.CompletedProcess[str]:
+    (folder / "locustfile.py").write_text(OWN.replace("{event}", event).replace("{action}", action))
+    arguments = [*locust(memory, folder, 1), "--headless", "-u", "6", "--goldfish-turns", "60", *classes]
+    arguments[1] = str(folder / "locustfile.py")
+    return subprocess.run(
+        [*LOCUST, *arguments], cwd=folder, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+
+
+def test_plain_locust_users_may_stand_beside_scenarios(memory: Deployment, tmp_path: Path) -> None:
+    ended = own_locustfile(memory, tmp_path, "test_start", "pass", "RapidSwitch", "Plain")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert [s["name"] for s in results_of(only_run(tmp_path))["scenarios"]] == ["rapid-switch"]
+
+
+def test_a_story_that_calls_sys_exit_bars_a_pass(memory: Deployment, tmp_path: Path) -> None:
+    ended = own_locustfile(memory, tmp_path, "test_start", "pass", "RapidSwitch", "Leaves")
+    assert ended.returncode == 4, ended.stdout + ended.stderr
+    results = results_of(only_run(tmp_path))
+    assert "swarm-problem" in codes(results)
+    assert "SystemExit" in next(r["text"] for r in results["reasons"] if r["code"] == "swarm-problem")
+
+
+@pytest.mark.parametrize("event", ["test_start", "test_stop", "spawning_complete"])
+def test_a_listener_that_calls_sys_exit_is_no_pass(memory: Deployment, tmp_path: Path, event: str) -> None:
+    ended = own_locustfile(memory, tmp_path, event, "sys.exit(0)", "RapidSwitch")
+    assert ended.returncode == 4, ended.stdout + ended.stderr
+
+
+def test_a_listener_that_raises_at_the_start_bars_a_pass(memory: Deployment, tmp_path: Path) -> None:
+    ended = own_locustfile(memory, tmp_path, "test_start", "raise ValueError", "RapidSwitch")
+    assert ended.returncode == 4, ended.stdout + ended.stderr
+    assert "swarm-problem" in codes(results_of(only_run(tmp_path)))
+
+
+def test_a_terminal_that_closes_does_not_change_the_verdict(memory: Deployment, tmp_path: Path) -> None:
+    arguments = ("run", "--host", memory.url, *LONG, "--contract", small_contract(tmp_path))
+    with started(*arguments, cwd=tmp_path) as process:
+        until(lambda: recording(tmp_path), "rows of the load")
+        process.stdout.close()  # type: ignore[union-attr]
+        process.send_signal(signal.SIGHUP)
+        code = process.wait(PATIENCE_S)
+        process.stdout = None
+    assert code == 0
+    assert (only_run(tmp_path) / "locust.log").stat().st_size
+
+
+def test_a_closed_standard_error_does_not_change_the_exit_code(memory: Deployment, tmp_path: Path) -> None:
+    command = [*GOLDFISH, "run", "--host", memory.url, "-u", "6", "--turns", "60"]
+    command += ["--contract", str(small_contract(tmp_path))]
+    ended = subprocess.run(
+        ["sh", "-c", 'exec "$@" 2>&-', "sh", *command],
+        cwd=tmp_path, stdout=subprocess.PIPE, text=True, timeout=PATIENCE_S, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stdout
