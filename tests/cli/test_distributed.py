@@ -330,7 +330,8 @@ def test_workers_of_their_own_join_a_master_in_the_web_ui(memory: Deployment, tm
         until(lambda: recording(tmp_path, 1), "rows of the first worker")
         with started(*base, "--worker", *at_master, cwd=tmp_path, command=LOCUST) as second:
             until(lambda: workers_at(url) == 2, "the second worker")
-            post(f"{url}/swarm", user_count="8", spawn_rate="8", host=memory.url)  # shared out anew, whatever Locust did
+            # Shared out anew: Locust gives no users to one that comes in the second after a ramp.
+            post(f"{url}/swarm", user_count="8", spawn_rate="8", host=memory.url)
             until(lambda: len(list((tmp_path / "runs").glob("*/transcript/w1.jsonl"))) == 1, "the second worker's log")
             post(f"{url}/stop")
             until(lambda: list((tmp_path / "runs").glob("*/report.html")), "the first verdict")
