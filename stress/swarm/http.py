@@ -163,7 +163,8 @@ class Connection:
         self.used += 1
         parser: Parser | None = None
         answer: Answer | None = None
-        timer.start(getcurrent().throw, TimeoutError)
+        # By the clock of now: the loop's own may be as old as a busy round is long.
+        timer.start(getcurrent().throw, TimeoutError, update=True)
         try:
             wire.send(request)
             data = wire.receive()
