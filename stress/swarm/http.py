@@ -111,7 +111,7 @@ class Connection:
         """Requests sent on it."""
         self._answered_s = 0.0
         self._timeout_s = timeout_s
-        self._timer = get_hub().loop.timer(timeout_s)
+        self._timer = get_hub().loop.timer(timeout_s, timeout_s)
         self._wire: Wire | None = None
         try:
             raw = endpoint.addresses.connect(timeout_s)
@@ -159,12 +159,13 @@ class Connection:
             raise ConcurrentObjectUseError("a device sends one request after the other: use one device per greenlet")
         if timeout_s != self._timeout_s:
             self._timeout_s = timeout_s
-            timer = self._timer = get_hub().loop.timer(timeout_s)
+            timer = self._timer = get_hub().loop.timer(timeout_s, timeout_s)
         self.used += 1
         parser: Parser | None = None
         answer: Answer | None = None
-        # By the clock of now: the loop's own may be as old as a busy round is long.
-        timer.start(getcurrent().throw, TimeoutError, update=True)
+        # Again, for a timer that is merely started goes on where it was stopped; and by the clock of now, for that of
+        # the loop may be as old as a busy round is long.
+        timer.again(getcurrent().throw, TimeoutError, update=True)
         try:
             wire.send(request)
             data = wire.receive()

@@ -193,3 +193,23 @@ def test_a_connection_with_tls_does_the_same(tmp_path: Path) -> None:
         )
         thread.join(5)
     assert told.stdout.split() == ["b'ok'", "b'ok'", "timeout", "False"], told.stderr
+
+
+def test_every_request_has_all_of_its_time() -> None:
+    """Over one connection they may take longer together than one of them may alone."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        peer, _ = listener.accept()
+        for _ in range(5):
+            peer.recv(1024)
+            time.sleep(0.15)
+            peer.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+
+    threading.Thread(target=serve, daemon=True).start()
+    endpoint = Endpoint(f"http://127.0.0.1:{listener.getsockname()[1]}")
+    connection = Connection(endpoint, 0.4)
+    for number in range(5):
+        assert connection.exchange(endpoint.request("GET", "/", str(number), b"", b""), 0.4).status == 200
+    connection.close()
+    listener.close()
