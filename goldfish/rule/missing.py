@@ -66,13 +66,13 @@ def judge(
     if not candidates:
         return SOUND if owed else UNCHECKED
     room = Room(recall, known, terms, excuses, recall.end_ns)
-    pinned = {m for m in candidates if room.pins(m)}
-    follow = {m for m in candidates if room.follows_shown(m)}
-    if not (pinned or follow or any(room.has_room(m) or room.has_place(m) for m in candidates)):
+    if not any(room.pins(m) or room.follows_shown(m) or room.has_room(m) or room.has_place(m) for m in candidates):
         return SOUND
     if any(recall.end_ns < m.shown_ns < NEVER <= m.acked_ns for m in known):
         room = Room(recall, known, terms, excuses, EVER)  # more is known by now
-    named = [m for m in candidates if m in pinned or (m in follow and room.names_follower(m)) or room.has_place(m)]
+    named = [
+        m for m in candidates if room.pins(m) or (room.follows_shown(m) and room.names_follower(m)) or room.has_place(m)
+    ]
     return Judgement(True, True, tuple(Missing(m, position(m, recall.shown, terms)) for m in named))
 
 

@@ -25,7 +25,7 @@ show; in tokens, where a small message may be kept for which a large one had to 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from goldfish.rule.excuses import Excuses
 from goldfish.rule.message import NEVER, Message, Recall, before
@@ -77,10 +77,9 @@ class Room:
         """Whether something shown, and not for being pinned, certainly stands before m."""
         terms = self._terms
         if terms.pinned or terms.sized:
-            older = self._older(m)
             if terms.tokens is not None and not self._kept_by_session(m):
-                older = {s for s in older if s.session == m.session}
-            return len(self._pinned | older) > terms.pinned
+                return self._follows_in_session(m)
+            return len(self._pinned | self._older(m)) > terms.pinned
         if terms.slack_ns is None:
             return False
         if m.batch in self._batches and self._batches[m.batch] < m.place:
@@ -89,10 +88,7 @@ class Room:
 
     def names_follower(self, m: Message) -> bool:
         """Whether m, which follows something shown, had a place even in a window that is cut for each session."""
-        if self._kept_by_session(m):
-            return True
-        older = {s for s in self._older(m) if s.session == m.session}
-        return len(self._pinned | older) > self._terms.pinned
+        return self._kept_by_session(m) or self._follows_in_session(m)
 
     def has_room(self, m: Message) -> bool:
         """Whether the list has room for m: nothing can have been pushed out."""
@@ -112,21 +108,6 @@ class Room:
         if bound is not None and self.rank(m) >= bound - terms.pinned:
             return False
         return not terms.sized or self._fits(m) or self.rank(m) < terms.keep_at_least
-
-    def _kept_by_session(self, m: Message) -> bool:
-        """Whether m has a place in a window of its session alone."""
-        terms = self._terms
-        if not self._several_sessions or not (terms.messages or terms.sized):
-            return True
-        behind = [
-            n for n in self._stored if n is not m and n.session == m.session and (n.loose or not self._before(n, m))
-        ]
-        number = sum(map(terms.copies, behind))
-        if terms.messages is not None:
-            return number < terms.messages - terms.pinned
-        if number < terms.keep_at_least:
-            return True
-        return self._size([m, *behind]) <= self._budget
 
     def rank(self, m: Message) -> int:
         """How many elements may stand behind m."""
@@ -166,9 +147,39 @@ class Room:
         """What may be stored behind m and is not shown."""
         return [n for n in self._unshown if n is not m and (n.loose or not self._before(n, m))]
 
+    def _takes_room(self, n: Message, m: Message) -> bool:
+        """Whether n may have been there when m would have had to go for it."""
+        if n.loose:
+            return True
+        if self._terms.turns is None:
+            return not self._before(n, m)
+        return not all(self._before(n, y) for y in self._turns[m.device, m.turn])
+
     def _left_room(self, m: Message) -> bool:
         """Whether something may have pushed m out of a trimmed window and be gone."""
         return self._excuses.any_may_be_gone and any(self._excuses.leaves_room(n, m) for n in self._behind(m))
+
+    def _follows_in_session(self, m: Message) -> bool:
+        """Whether more is shown of m's session that is older than m than may be pinned of it."""
+        return sum(s.session == m.session for s in self._older(m)) > self._terms.pinned
+
+    def _kept_by_session(self, m: Message) -> bool:
+        """Whether m has a place in a window of its session alone, where that session's first messages are pinned."""
+        terms = self._terms
+        if not self._several_sessions or not (terms.messages or terms.sized):
+            return True
+        session = [n for n in self._stored if n is not m and n.session == m.session]
+        behind = [n for n in session if self._takes_room(n, m)]
+        number = sum(map(terms.copies, behind))
+        if terms.messages is not None:
+            return number < terms.messages - terms.pinned
+        if number < terms.keep_at_least:
+            return True
+        return self._size([m, *behind]) + self._largest(set(session).difference(behind)) <= self._budget
+
+    def _largest(self, messages: Collection[Message]) -> int:
+        """The size of so many of them as may be pinned."""
+        return sum(sorted((self._size([n]) for n in messages), reverse=True)[: self._terms.pinned])
 
     @property
     def _budget(self) -> int:
@@ -177,17 +188,17 @@ class Room:
     def _fits(self, m: Message) -> bool:
         """Whether all that may take room in a window of turns or tokens fits into it beside m.
 
-        That is what is shown, and what may stand behind m unshown. Pinned messages that went count as if they were
-        still there. Of strangers that are not shown nobody knows the size.
+        That is what is shown, and what may stand behind m unshown (behind anything of its turn, for a turn that others
+        interrupt may have been cut before it went on). Pinned messages that went, or are pinned in a
+        session alone, count as well. Of strangers that are not shown nobody knows the size.
         """
         recall, terms = self._recall, self._terms
         extra = recall.length - len(recall.shown) if terms.turns else recall.extra_tokens
         if extra is None or not terms.alone:
             return False
-        behind = self._behind(m)
-        if terms.pinned and self._excuses.any_may_be_gone:
-            older = set(self._unshown).difference(behind, [m])
-            extra += sum(sorted((self._size([n]) for n in older), reverse=True)[: terms.pinned])
+        behind = [n for n in self._unshown if n is not m and self._takes_room(n, m)]
+        if terms.pinned and (self._excuses.any_may_be_gone or self._several_sessions):
+            extra += self._largest(set(self._unshown).difference(behind, [m]))
         return extra + self._size([*recall.shown, m, *behind]) <= self._budget
 
     def _size(self, messages: Sequence[Message]) -> int:

@@ -44,18 +44,28 @@ class Facts:
                     key = (op.device, message.seq)
                     earlier = self.sent[key].attempts if key in self.sent else ()
                     self.sent[key] = Sent(message, (*earlier, Attempt(number, place, op)))
+        # What depends on the message alone is asked for so often that it is kept.
+        self._tried = {key: self._attempts(key) for key in self.sent}
+        self._started = {key: self._start_ns(key) for key in self.sent}
+        self._rejected = {key: all(a.append.outcome == "fail" for a in self.sent[key].attempts) for key in self.sent}
+        self._batch = {key: (self._tried[key][0].number, self._tried[key][0].place) for key in self.sent}
+        self._loose = {key: self._may_be_stored_again(key) for key in self.sent}
+        self._touches = {key: list(self._prolonging(key)) for key in self.sent} if self.contract.ttl else {}
         self.kappa = {key: self._kappa(key) for key in self.sent}
 
     # A message and its attempts
 
     def tried(self, m: Key) -> list[Attempt]:
         """The attempts that may have stored m, in the order they began; all of them if every one was refused."""
+        return self._tried[m]
+
+    def _attempts(self, m: Key) -> list[Attempt]:
         every = sorted(self.sent[m].attempts, key=lambda a: (a.append.start_ns, a.append.attempt))
         return [a for a in every if a.append.outcome != "fail"] or every
 
     def rejected(self, m: Key) -> bool:
         """Every attempt at m was refused."""
-        return all(a.append.outcome == "fail" for a in self.sent[m].attempts)
+        return self._rejected[m]
 
     def was_acknowledged(self, m: Key) -> bool:
         """Some attempt at m was acknowledged."""
@@ -66,6 +76,9 @@ class Facts:
 
         If m was shown before that, a refused attempt stored it after all: the start of the first of all.
         """
+        return self._started[m]
+
+    def _start_ns(self, m: Key) -> int:
         first_ns = self.tried(m)[0].append.start_ns
         if any(self.recalls[r].end_ns < first_ns for r in self.recalls if m in self.own[r]):
             return min(a.append.start_ns for a in self.sent[m].attempts)
@@ -77,8 +90,7 @@ class Facts:
 
     def batch(self, m: Key) -> tuple[int, int]:
         """The append that m counts as a part of, and its place in it."""
-        first = self.tried(m)[0]
-        return first.number, first.place
+        return self._batch[m]
 
     def copies(self, m: Key) -> int:
         """How many copies of m the store may hold beside each other."""
@@ -86,6 +98,9 @@ class Facts:
 
     def loose(self, m: Key) -> bool:
         """m may have been stored more than once, so that its place proves nothing."""
+        return self._loose[m]
+
+    def _may_be_stored_again(self, m: Key) -> bool:
         may_go = self.contract.ttl is not None or any(delete.outcome != "fail" for delete in self.deletes)
         several = len(self.tried(m)) > 1 and not self.rejected(m)
         return several and (self.contract.stores_resends or may_go or self.contract.slack_ns > 0)
@@ -265,31 +280,32 @@ class Facts:
             yield from (other.start_ns for other in self.history.elsewhere if other.kind == "append")
 
     def _certain_touches(self, m: Key, number: int) -> Iterator[tuple[int, int]]:
-        """Start and end of what surely prolonged the unit of m, and was visible when r began.
+        """Start and end of what surely prolonged the unit of m, and was visible when r began."""
+        delay_ns = self.contract.visibility_ns
+        for start_ns, end_ns in self._touches[m]:
+            if not delay_ns or end_ns + delay_ns < self.recalls[number].start_ns:
+                yield start_ns, end_ns
+
+    def _prolonging(self, m: Key) -> Iterator[tuple[int, int]]:
+        """Start and end of what surely prolonged the unit of m.
 
         Acknowledged appends, but not resends, which may have been taken for known; with refresh by reading, recalls
         that show something of the unit.
         """
         ttl = self.contract.ttl
         assert ttl is not None
-        found: list[tuple[int, int]] = []
         for op in self.history.ops:
             if isinstance(op, Append) and op.outcome == "ok" and op.attempt == 1:
                 if self._in_unit(op.messages[0].session, m):
-                    found.append((op.start_ns, op.end_ns))
+                    yield op.start_ns, op.end_ns
             elif isinstance(op, Recall) and op.outcome == "ok" and ttl.refresh == "read":
                 shown = [item.key for item in op.items if isinstance(item, Own)]
                 if any(self._in_unit(self.sent[s].message.session, m) for s in shown):
-                    found.append((op.start_ns, op.end_ns))
-        if ttl.unit == "user":
-            for other in self.history.elsewhere:
-                reading = other.kind == "recall" and other.shows and ttl.refresh == "read"
-                if other.outcome == "ok" and (other.kind == "append" or reading):
-                    found.append((other.start_ns, other.end_ns))
-        delay_ns = self.contract.visibility_ns
-        for start_ns, end_ns in found:
-            if not delay_ns or end_ns + delay_ns < self.recalls[number].start_ns:
-                yield start_ns, end_ns
+                    yield op.start_ns, op.end_ns
+        for other in self.history.elsewhere if ttl.unit == "user" else ():
+            reading = other.kind == "recall" and other.shows and ttl.refresh == "read"
+            if other.outcome == "ok" and (other.kind == "append" or reading):
+                yield other.start_ns, other.end_ns
 
     def _possible_touches(self, m: Key) -> Iterator[tuple[int, float]]:
         """Start and end of all that may have prolonged the unit of m; what is indeterminate never ends."""

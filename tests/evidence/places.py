@@ -18,6 +18,10 @@ class Places:
         self.by_ns = by_ns
         self.recall = facts.recalls[number]
         self.shown = facts.own[number]
+        self._pinned: set[Key] | None = None
+        maybe = facts.may_be_stored
+        self.stored = [m for m in facts.sent if m in self.shown or maybe(m, number, by_ns)]
+        """All that may be stored; what is shown is."""
 
     def length_max(self) -> float:
         """K(r): the smallest of window, limit (the page's default if none was asked) and page; infinity if none."""
@@ -33,11 +37,8 @@ class Places:
 
     def names(self, m: Key) -> bool:
         """r must have shown m and nothing else."""
-        return (
-            self.certainly_pinned(m)
-            or (self.follows_shown(m) and self.has_place_in_its_session(m))
-            or self.has_place(m)
-        )
+        in_its_session = self.has_place_in_its_session(m) or self.follows_in_its_session(m)
+        return self.certainly_pinned(m) or (self.follows_shown(m) and in_its_session) or self.has_place(m)
 
     # Pinned
 
@@ -46,12 +47,14 @@ class Places:
         contract = self.contract
         if not contract.pinned or self.strangers_may_be_stored():
             return False
-        others = [n for n in self._stored() if n != m and not self._before(m, n)]
+        others = [n for n in self.stored if n != m and not self._before(m, n)]
         return sum(self.facts.copies(n) for n in others) < contract.pinned
 
     def pinned_shown(self) -> set[Key]:
         """What is shown and certainly pinned."""
-        return {s for s in self.shown if self.certainly_pinned(s)}
+        if self._pinned is None:
+            self._pinned = {s for s in self.shown if self.certainly_pinned(s)}
+        return self._pinned
 
     # Something shown is older
 
@@ -64,8 +67,8 @@ class Places:
 
     def _turn_before(self, s: Key, m: Key) -> bool:
         turns = self.facts.turn
-        first = [n for n in self._stored() if turns(n) == turns(s)]
-        second = [n for n in self._stored() if turns(n) == turns(m)]
+        first = [n for n in self.stored if turns(n) == turns(s)]
+        second = [n for n in self.stored if turns(n) == turns(m)]
         return all(not self.facts.loose(x) and self._before(x, y) for x in first for y in second)
 
     def follows_shown(self, m: Key) -> bool:
@@ -78,10 +81,10 @@ class Places:
         return len(self.pinned_shown() | self.older_shown(m)) > self.contract.pinned
 
     def follows_in_its_session(self, m: Key) -> bool:
-        """The same, by what is shown of m's session."""
+        """More is shown of m's session that is older than m than can be shown for being pinned in it."""
         session = {n: self.facts.sent[n].message.session for n in self.facts.sent}
         older = {s for s in self.older_shown(m) if session[s] == session[m]}
-        return len(self.pinned_shown() | older) > self.contract.pinned
+        return len(older) > self.contract.pinned
 
     # Room for everything
 
@@ -124,28 +127,29 @@ class Places:
     def unshown_behind(self, m: Key) -> list[Key]:
         """What may be stored behind m without being shown."""
         return [
-            n
-            for n in self._stored()
-            if n != m and n not in self.shown and (self.facts.loose(n) or not self._before(n, m))
+            n for n in self.stored if n != m and n not in self.shown and (self.facts.loose(n) or not self._before(n, m))
         ]
 
     def has_place_in_its_session(self, m: Key) -> bool:
         """m had a place even if the window is cut for each session by itself."""
         facts, contract = self.facts, self.contract
-        session = {n: facts.sent[n].message.session for n in self._stored()}
+        session = {n: facts.sent[n].message.session for n in self.stored}
         if len(set(session.values())) < 2:
             return True
         behind = [
-            n
-            for n in self._stored()
-            if n != m and session[n] == session[m] and (facts.loose(n) or not self._before(n, m))
+            n for n in self.stored if n != m and session[n] == session[m] and (facts.loose(n) or not self._before(n, m))
         ]
         number = sum(facts.copies(n) for n in behind)
         if contract.window is not None:
             return number < contract.window - contract.pinned
         if not self.sized() or number < contract.keep_at_least:
             return True
-        return self._size([m, *behind]) <= self._budget()
+        older = [n for n in self.stored if n != m and session[n] == session[m] and n not in behind]
+        return self._size([m, *behind]) + self._largest(older) <= self._budget()
+
+    def _largest(self, messages: list[Key]) -> int:
+        """The size of so many of them as may be pinned."""
+        return sum(sorted((self._size([n]) for n in messages), reverse=True)[: self.contract.pinned])
 
     # Turns and tokens
 
@@ -156,9 +160,12 @@ class Places:
     def fits(self, m: Key) -> bool:
         """What is listed, m, and all that may stand behind m unshown fit into the window together.
 
-        If messages can go, so many older ones as may be pinned count as if they were still there, the largest ones.
+        In turns: behind anything of the turn of m, which may have been cut before it went on.
+        If messages can go, or are kept by session, so many older ones as may be pinned count as well, the largest ones.
+        In tokens nobody knows the size of what was altered.
         """
-        if self.strangers_may_be_stored():
+        altered = any(isinstance(item, Own) and item.content == "altered" for item in self.recall.items)
+        if self.strangers_may_be_stored() or (self.contract.tokens is not None and altered):
             return False
         listed = [item.key for item in self.recall.items if isinstance(item, Own)]
         again = [key for place, key in enumerate(listed) if key in listed[:place]]
@@ -166,11 +173,17 @@ class Places:
             more = len(self.recall.items) - len(self.shown)
         else:
             more = sum(self.facts.sent[key].message.tokens_max for key in again)
-        behind = self.unshown_behind(m)
-        if self.contract.ttl is not None or any(d.start_ns <= self.recall.end_ns for d in self.facts.deletes_done):
-            older = [n for n in self._stored() if n not in self.shown and n != m and n not in behind]
-            more += sum(sorted((self._size([n]) for n in older), reverse=True)[: self.contract.pinned])
+        behind = [n for n in self.stored if n != m and n not in self.shown and self._takes_room(n, m)]
+        may_go = self.contract.ttl is not None or any(d.start_ns <= self.recall.end_ns for d in self.facts.deletes_done)
+        if may_go or len({self.facts.sent[n].message.session for n in self.stored}) > 1:
+            more += self._largest([n for n in self.stored if n not in self.shown and n != m and n not in behind])
         return more + self._size([*self.shown, m, *behind]) <= self._budget()
+
+    def _takes_room(self, n: Key, m: Key) -> bool:
+        turn = [m]
+        if self.contract.turns is not None:
+            turn = [y for y in self.stored if self.facts.turn(y) == self.facts.turn(m)]
+        return self.facts.loose(n) or not all(self._before(n, y) for y in turn)
 
     def strangers_may_be_stored(self) -> bool:
         """Elements of the memory's own, or of the user's other sessions."""
@@ -185,10 +198,6 @@ class Places:
 
     def _budget(self) -> int:
         return self.contract.turns or self.contract.tokens or 0
-
-    def _stored(self) -> list[Key]:
-        """All that may be stored; what is shown is."""
-        return [m for m in self.facts.sent if m in self.shown or self.facts.may_be_stored(m, self.number, self.by_ns)]
 
     def _before(self, n: Key, m: Key) -> bool:
         return self.facts.before(n, m, self.by_ns)
