@@ -43,7 +43,7 @@ def analyze(directory: Path, contract_file: Path | None = None, console: Console
             contract, budget = settings.contract, settings.budget
         judged = Judged(record.start_ns, record.cited)
         for conversation in patience.over("judging conversations", record.conversations.values()):
-            judged.add(check(conversation, contract))
+            judged.add(check(conversation, contract, record.company(conversation)))
         patience.now("writing results")
         tallies = tally(judged, record.run.scenarios, budget.confidence)
         verdict = decide(record, judged, tallies, budget, same_contract=contract == record.run.contract)
