@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 from analysis.check import Checked, Finding
 from analysis.completeness import doubts
 from analysis.fitness import arrivals, load_processes, unfit
-from analysis.rates import exceeds, holm, trials_for_fail, trials_for_pass, users_for_zero
+from analysis.rates import exceeds, holm, users_for_fail, users_for_pass
 from analysis.reason import Reason
 from analysis.record import Record
 from analysis.tally import Tally
@@ -206,16 +206,14 @@ def _unproven(tallies: Sequence[Tally], budget: Budget) -> list[Reason]:
             f"{count(rate.clusters, 'user')}, and may be as high as {share(rate.high)}; the budget is "
             f"{share(budget.context_loss)}."
         )
-        if not rate.events:
-            users = users_for_zero(budget.context_loss, budget.confidence)
-            needed = f"Without a loss, {count(users - rate.clusters, 'more user', 'more users')} would prove a pass."
-        elif trials := trials_for_pass(rate, budget.context_loss, budget.confidence):
-            needed = f"At this rate about {count(trials - rate.trials, 'more recall')} would prove a pass."
-        elif trials := trials_for_fail(rate, budget.context_loss, budget.confidence):
+        if users := users_for_pass(rate, budget.context_loss, budget.confidence):
+            how = "At this rate" if rate.events else "Without a loss"
+            needed = f"{how} about {count(max(users - rate.clusters, 1), 'more user')} would prove a pass."
+        elif users := users_for_fail(rate, budget.context_loss, budget.confidence):
             # Several scenarios share one level, so this one alone may have enough.
-            needed = f"At this rate about {count(max(trials - rate.trials, 1), 'more recall')} would prove a fail."
+            needed = f"At this rate about {count(max(users - rate.clusters, 1), 'more user')} would prove a fail."
         else:
-            needed = "The rate is exactly the budget: no number of recalls tells on which side it is."
+            needed = "The rate is exactly the budget: no number of users tells on which side it is."
         reasons.append(Reason(code="rate-unproven", scenario=tally.name, text=f"{seen} {needed}"))
     return reasons
 
