@@ -7,8 +7,9 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from analysis.check import Checked, check
+from analysis.check import check
 from analysis.findings import findings_table
+from analysis.judged import Judged
 from analysis.load import load
 from analysis.page import page
 from analysis.patience import Patience
@@ -40,13 +41,13 @@ def analyze(directory: Path, contract_file: Path | None = None, console: Console
         contract, budget = record.run.contract, record.run.budget
         if settings is not None:
             contract, budget = settings.contract, settings.budget
-        judged: dict[str, Checked] = {}
-        for name, conversation in patience.over("judging conversations", record.conversations):
-            judged[name] = check(conversation, contract)
+        judged = Judged(record.start_ns, record.cited)
+        for conversation in patience.over("judging conversations", record.conversations.values()):
+            judged.add(check(conversation, contract))
         patience.now("writing results")
         tallies = tally(judged, record.run.scenarios, budget.confidence)
         verdict = decide(record, judged, tallies, budget, same_contract=contract == record.run.contract)
         judgement = results(record, contract, budget, tallies, verdict)
         report = render(page(record, judged, judgement))
-        publish(directory, judgement, findings_table(judged), summary(msgspec.to_builtins(judgement)), report)
+        publish(directory, judgement, findings_table(judged.found), summary(msgspec.to_builtins(judgement)), report)
     return judgement
