@@ -18,12 +18,13 @@ from analysis.report import render
 from analysis.results import Results, results
 from analysis.summary import summary
 from analysis.tally import tally
+from analysis.users import users_table
 from analysis.verdict import decide
 from goldfish.contract import load_settings
 
 
 def analyze(directory: Path, contract_file: Path | None = None, console: Console | None = None) -> Results:
-    """Judge a run directory and write ``results.json``, ``findings.parquet``, ``summary.md`` and ``report.html`` to it.
+    """Judge a run directory and write the outputs to it, which ``analysis.publish`` lists.
 
     Args:
         directory: the run directory.
@@ -49,5 +50,6 @@ def analyze(directory: Path, contract_file: Path | None = None, console: Console
         verdict = decide(record, judged, tallies, budget, same_contract=contract == record.run.contract)
         judgement = results(record, contract, budget, tallies, verdict)
         report = render(page(record, judged, judgement))
-        publish(directory, judgement, findings_table(judged.found), summary(msgspec.to_builtins(judgement)), report)
+        findings, users = findings_table(judged.found), users_table(judged.counts.scenarios)
+        publish(directory, judgement, findings, users, summary(msgspec.to_builtins(judgement)), report)
     return judgement

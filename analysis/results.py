@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
+from analysis.fates import LOST
 from analysis.fitness import Arrivals, LoadProcess, arrivals, load_processes
+from analysis.rates import Rate
 from analysis.reason import Reason
 from analysis.record import Record
 from analysis.tally import Tally
@@ -40,6 +43,8 @@ class Conversations(msgspec.Struct, frozen=True, kw_only=True):
     rate: float | None
     low: float
     high: float
+    deff: float | None = None
+    clusters: int = 0
 
 
 class Messages(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +62,12 @@ class Messages(msgspec.Struct, frozen=True, kw_only=True):
     stale: int
     flicker: int
     lost: int
+    rate: float | None = None
+    """Lost among checked; None if nothing was checked."""
+    low: float = 0.0
+    high: float = 1.0
+    deff: float | None = None
+    clusters: int = 0
 
 
 class Requests(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,18 +147,8 @@ def _scenario(tally: Tally) -> Scenario:
     recalls, harmed = tally.recalls, tally.conversations
     return Scenario(
         name=tally.name,
-        recalls=Recalls(
-            checked=recalls.trials,
-            lossy=recalls.events,
-            rate=recalls.rate,
-            low=recalls.low,
-            high=recalls.high,
-            deff=recalls.deff,
-            clusters=recalls.clusters,
-        ),
-        conversations=Conversations(
-            checked=harmed.trials, harmed=harmed.events, rate=harmed.rate, low=harmed.low, high=harmed.high
-        ),
+        recalls=Recalls(checked=recalls.trials, lossy=recalls.events, **_interval(recalls)),
+        conversations=Conversations(checked=harmed.trials, harmed=harmed.events, **_interval(harmed)),
         messages=_messages(tally),
         requests={
             kind: Requests(**outcomes)
@@ -162,7 +163,7 @@ def _scenario(tally: Tally) -> Scenario:
 
 def _messages(tally: Tally) -> Messages:
     fates = tally.fates
-    lost = fates["lost: never visible"] + fates["lost: vanished"]
+    lost = sum(fates[name] for name in LOST)
     return Messages(
         sent=tally.sent,
         rejected=fates["rejected"],
@@ -173,4 +174,15 @@ def _messages(tally: Tally) -> Messages:
         stale=fates["stale"],
         flicker=fates["flicker"],
         lost=lost,
+        **_interval(tally.messages),
     )
+
+
+def _interval(rate: Rate) -> dict[str, Any]:
+    return {
+        "rate": rate.rate,
+        "low": rate.low,
+        "high": rate.high,
+        "deff": rate.deff,
+        "clusters": rate.clusters,
+    }

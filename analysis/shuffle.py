@@ -1,10 +1,10 @@
 """Is one run worse than another? If it were not, it would not matter which user was in which run.
 
-So the labels *base* and *candidate* are dealt out anew among all users, many times, and it is counted how often chance
-makes the candidate look at least as bad as it does (a permutation test: Fisher, The Design of Experiments, 1935, ch. 3).
-Whole users are dealt, with all their conversations and recalls, because the losses of one user come together; nothing
-else is assumed about how losses are spread. On single recalls, or messages, identical memories would look different in
-four of ten comparisons.
+So the labels *base* and *candidate* are dealt out anew among all users, many times, and it is counted how often
+chance makes the candidate look at least as bad as it does (a permutation test: Fisher, The Design of Experiments,
+1935, ch. 3). Whole users are dealt, with all their conversations and recalls, because the losses of one user come
+together; nothing else is assumed about how losses are spread. A test that takes recalls for independent calls
+identical memories different far too often (``benchmarks/intervals.py``).
 
 Where every user has one trial, as when each has one conversation, this is Fisher's exact test of a 2 × 2 table, which
 needs no dealing. Both count ties half (mid-p: Lancaster, JASA 56, 1961), for otherwise they are too cautious with the

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 
+import numpy as np
 import pandas as pd
 
 from analysis.judged import Judged
 from analysis.rates import Rate, estimate
 from analysis.sums.counts import ScenarioCounts
 from analysis.sums.requests import Requests
+from analysis.users import COUNTS
 
 KINDS = ("append", "recall", "delete")
 OUTCOMES = ("ok", "fail", "info")
@@ -28,6 +30,8 @@ class Tally:
     conversations: Rate
     """Harmed among checked conversations. One with a finding but without a checked recall counts as checked: its harm
     was seen, so it was looked at."""
+    messages: Rate
+    """Lost to the end among checked messages."""
     fates: Counter[str]
     surfaced: int
     """Messages shown although they were rejected or never acknowledged."""
@@ -76,15 +80,13 @@ def tally(judged: Judged, scenarios: Iterable[str], confidence: float) -> list[T
 
 
 def _count(name: str, counts: ScenarioCounts, confidence: float) -> Tally:
-    # Sorted, so that the sums of the rates do not depend on who was counted first.
-    users = pd.DataFrame(
-        sorted((user.checked, user.lossy, user.seen, user.harmed) for user in counts.users.values()),
-        columns=["checked", "lossy", "seen", "harmed"],
-    )
+    users = np.array([astuple(user) for user in counts.users.values()], dtype=np.int64).reshape(-1, len(COUNTS)).T
+    recalls, lossy, conversations, harmed, messages, lost = users
     return Tally(
         name=name,
-        recalls=estimate(users["lossy"], users["checked"], confidence),
-        conversations=estimate(users["harmed"], users["seen"], confidence),
+        recalls=estimate(lossy, recalls, confidence),
+        conversations=estimate(harmed, conversations, confidence),
+        messages=estimate(lost, messages, confidence),
         fates=counts.fates,
         surfaced=counts.surfaced,
         unsettled=counts.unsettled,

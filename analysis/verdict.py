@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from analysis.completeness import doubts
+from analysis.fates import LOST
 from analysis.fitness import arrivals, load_processes, unfit
 from analysis.judged import Judged
 from analysis.rates import exceeds, holm, users_for_fail, users_for_pass
@@ -257,7 +258,7 @@ def _disorder(record: Record, judged: Judged, tallies: Sequence[Tally], budget: 
 def _fates(tally: Tally) -> str:
     """What became of the messages that were missed."""
     fates = tally.fates
-    lost = fates["lost: never visible"] + fates["lost: vanished"]
+    lost = sum(fates[name] for name in LOST)
     parts = [f"{count(lost, 'message')} lost (missing to the end, see settle_ms)"] if lost else []
     if fates["stale"]:
         parts.append(f"{fates['stale']:,} late{_lateness(tally)}")
