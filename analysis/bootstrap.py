@@ -24,12 +24,15 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, logit, ndtr
+from scipy.special import expit, logit, ndtr, ndtri
 
 Unseen = Literal["spared", "struck"]
 """What the user whom nobody saw went through: no loss at all, or nothing but loss."""
 ROUNDS_MAX = 100
-PRECISION = 1e-9
+PRECISION = 1e-7
+SMALLEST = 1e-15
+STEP = 0.25
+ODDS_MAX = 700
 
 
 class Users(NamedTuple):
@@ -84,36 +87,37 @@ def rate_at(chance: Callable[[float], float], level: float, start: float) -> flo
         level: between 0 and 1.
         start: a rate above 0 and below 1.
     """
-    # In log-odds the curve is smooth at every magnitude. First step out until the level lies between, then narrow.
-    begin = float(logit(start))
-    step = 0.25 if chance(start) < level else -0.25
-    near, far = begin, begin + step
-    while (chance(float(expit(far))) < level) == (step > 0) and abs(far) < 700:
-        near, far, step = far, far + 2 * step, 2 * step
-    low, high = min(near, far), max(near, far)
-    return float(expit(_crossing(lambda odds: chance(float(expit(odds))) - level, low, high)))
+    # In log-odds against normal scores the curve is nearly straight: step out until the level lies between, then narrow.
+
+    def score(odds: float) -> float:
+        return float(ndtri(min(max(chance(float(expit(odds))), SMALLEST), 1 - SMALLEST)) - ndtri(level))
+
+    near = far = float(logit(start))
+    here = there = score(near)
+    step = STEP if here < 0 else -STEP
+    while (there < 0) == (here < 0) and abs(far) < ODDS_MAX:
+        near, here = far, there
+        far, step = far + step, 2 * step
+        there = score(far)
+    if (there < 0) == (here < 0):
+        return float(expit(far))
+    return float(expit(_crossing(score, (near, here), (far, there))))
 
 
-def _crossing(curve: Callable[[float], float], low: float, high: float) -> float:
-    """Where a growing curve crosses zero between two points (regula falsi, Illinois variant)."""
-    below, above = curve(low), curve(high)
-    last = 0
+def _crossing(curve: Callable[[float], float], one: tuple[float, float], other: tuple[float, float]) -> float:
+    """Where a curve crosses zero between two of its points (regula falsi, Illinois variant)."""
+    (before, below), (after, above) = one, other
     for _ in range(ROUNDS_MAX):
-        if high - low < PRECISION or above - below <= 0:
-            break
-        middle = high - above * (high - low) / (above - below)
+        middle = after - above * (after - before) / (above - below)
         value = curve(middle)
-        if abs(value) < PRECISION:
+        if abs(value) < PRECISION or abs(after - before) < PRECISION:
             return middle
-        if value < 0:
-            low, below = middle, value
-            above /= 2 if last < 0 else 1
-            last = -1
+        if (value < 0) != (above < 0):
+            before, below = after, above
         else:
-            high, above = middle, value
-            below /= 2 if last > 0 else 1
-            last = 1
-    return (low + high) / 2
+            below /= 2
+        after, above = middle, value
+    return after
 
 
 def _negative(worth: NDArray[np.float64], shape: NDArray[np.float64]) -> float:
@@ -142,7 +146,7 @@ def _saddle(worth: NDArray[np.float64], shape: NDArray[np.float64], low: float, 
         bend = float(shape @ (part * part))
         low, high = (low, at) if slope > 0 else (at, high)
         step = slope / bend
-        if step * step * bend < PRECISION**2:
+        if step * step * bend < PRECISION**3:
             break
         at = at - step if low < at - step < high else (low + high) / 2
     return at
