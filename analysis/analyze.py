@@ -8,6 +8,8 @@ import msgspec
 from rich.console import Console
 
 from analysis.check import check
+from analysis.episodes import Episodes, clocks
+from analysis.faults import costs
 from analysis.findings import findings_table
 from analysis.judged import Judged
 from analysis.load import load
@@ -21,6 +23,7 @@ from analysis.tally import tally
 from analysis.users import users_table
 from analysis.verdict import decide
 from goldfish.contract import load_settings
+from goldfish.faults import read_faults
 
 
 def analyze(directory: Path, contract_file: Path | None = None, console: Console | None = None) -> Results:
@@ -42,13 +45,24 @@ def analyze(directory: Path, contract_file: Path | None = None, console: Console
         contract, budget = record.run.contract, record.run.budget
         if settings is not None:
             contract, budget = settings.contract, settings.budget
-        judged = Judged(record.start_ns, record.cited)
+        faults, faults_flaw = read_faults(directory)
+        episodes = Episodes(faults, clocks(directory, record.run))
+        judged = Judged(record.start_ns, record.cited, episodes)
         for conversation in patience.over("judging conversations", record.conversations.values()):
             judged.add(check(conversation, contract))
         patience.now("writing results")
         tallies = tally(judged, record.run.scenarios, budget.confidence)
-        verdict = decide(record, judged, tallies, budget, same_contract=contract == record.run.contract)
-        judgement = results(record, contract, budget, tallies, verdict)
+        suffered = costs(faults, episodes, judged.exposure, record.start_ns)
+        verdict = decide(
+            record,
+            judged,
+            tallies,
+            budget,
+            same_contract=contract == record.run.contract,
+            faults=suffered,
+            faults_flaw=faults_flaw,
+        )
+        judgement = results(record, contract, budget, tallies, verdict, suffered)
         report = render(page(record, judged, judgement))
         findings, users = findings_table(judged.found), users_table(judged.counts.scenarios)
         publish(directory, judgement, findings, users, summary(msgspec.to_builtins(judgement)), report)

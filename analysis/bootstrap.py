@@ -87,7 +87,8 @@ def rate_at(chance: Callable[[float], float], level: float, start: float) -> flo
         level: between 0 and 1.
         start: a rate above 0 and below 1.
     """
-    # In log-odds against normal scores the curve is nearly straight: step out until the level lies between, then narrow.
+    # In log-odds against normal scores the curve is nearly straight: step out until the level lies between, then
+    # narrow.
 
     def score(odds: float) -> float:
         return float(ndtri(min(max(chance(float(expit(odds))), SMALLEST), 1 - SMALLEST)) - ndtri(level))

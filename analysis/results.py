@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from analysis.fates import LOST
+from analysis.faults import Fault
 from analysis.fitness import Arrivals, LoadProcess, arrivals, load_processes
 from analysis.rates import Rate
 from analysis.reason import Reason
@@ -94,6 +95,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     recalls: Recalls
     conversations: Conversations
     messages: Messages
+    incidents: int = 0
+    """Episodes of faults that cost something and are fewer than five, so that rates they touch have no interval."""
     requests: dict[str, Requests]
     anomalies: dict[str, int]
     """Findings per class."""
@@ -114,7 +117,8 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     budget: Budget
     effective_contract: None = None
     power: None = None
-    faults: list[None] = []
+    faults: list[Fault] = []
+    """What was done to the deployment, in the order it was asked for."""
     skipped: list[Skipped]
     scenarios: list[Scenario]
     load_processes: list[LoadProcess]
@@ -124,7 +128,14 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     """With open arrivals: how punctually turns began."""
 
 
-def results(record: Record, contract: Contract, budget: Budget, tallies: Sequence[Tally], verdict: Verdict) -> Results:
+def results(
+    record: Record,
+    contract: Contract,
+    budget: Budget,
+    tallies: Sequence[Tally],
+    verdict: Verdict,
+    faults: Sequence[Fault] = (),
+) -> Results:
     """Put together what was counted and decided."""
     run = record.run
     processes = load_processes(record.logs)
@@ -135,6 +146,7 @@ def results(record: Record, contract: Contract, budget: Budget, tallies: Sequenc
         reasons=verdict.reasons,
         contract=contract,
         budget=budget,
+        faults=list(faults),
         skipped=run.skipped,
         scenarios=[_scenario(tally) for tally in tallies],
         load_processes=processes,
@@ -150,6 +162,7 @@ def _scenario(tally: Tally) -> Scenario:
         recalls=Recalls(checked=recalls.trials, lossy=recalls.events, **_interval(recalls)),
         conversations=Conversations(checked=harmed.trials, harmed=harmed.events, **_interval(harmed)),
         messages=_messages(tally),
+        incidents=tally.incidents,
         requests={
             kind: Requests(**outcomes)
             for kind, outcomes in tally.requests.items()
