@@ -15,6 +15,7 @@ from analysis.judged import Judged
 from analysis.load import load
 from analysis.page import page
 from analysis.patience import Patience
+from analysis.power import power
 from analysis.publish import publish
 from analysis.report import render
 from analysis.results import Results, results
@@ -52,6 +53,7 @@ def analyze(directory: Path, contract_file: Path | None = None, console: Console
             judged.add(check(conversation, contract))
         patience.now("writing results")
         tallies = tally(judged, record.run.scenarios, budget.confidence)
+        seen = power(judged.sampled.conversations(), contract)
         suffered = costs(faults, episodes, judged.exposure, record.start_ns)
         verdict = decide(
             record,
@@ -59,10 +61,11 @@ def analyze(directory: Path, contract_file: Path | None = None, console: Console
             tallies,
             budget,
             same_contract=contract == record.run.contract,
+            power=seen,
             faults=suffered,
             faults_flaw=faults_flaw,
         )
-        judgement = results(record, contract, budget, tallies, verdict, suffered)
+        judgement = results(record, contract, budget, tallies, verdict, power=seen, faults=suffered)
         report = render(page(record, judged, judgement))
         findings, users = findings_table(judged.found), users_table(judged.counts.scenarios)
         publish(directory, judgement, findings, users, summary(msgspec.to_builtins(judgement)), report)

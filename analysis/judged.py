@@ -23,6 +23,7 @@ from analysis.sums.gravest import Gravest
 from analysis.sums.instances import Instances
 from analysis.sums.over_time import OverTime
 from analysis.sums.requests import Requests
+from analysis.sums.sampled import Sampled
 from analysis.sums.unproven import Unproven
 
 
@@ -59,6 +60,7 @@ class Judged:
         self.gravest = Gravest()
         self.unproven = Unproven()
         self.exposure = Exposure(episodes)
+        self.sampled = Sampled()
 
     def add(self, checked: Checked) -> None:
         """Take in one judged conversation."""

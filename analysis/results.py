@@ -10,6 +10,7 @@ import msgspec
 from analysis.fates import LOST
 from analysis.faults import Fault
 from analysis.fitness import Arrivals, LoadProcess, arrivals, load_processes
+from analysis.power import UNTRIED, Power
 from analysis.rates import Rate
 from analysis.reason import Reason
 from analysis.record import Record
@@ -116,7 +117,8 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     contract: Contract
     budget: Budget
     effective_contract: None = None
-    power: None = None
+    power: Power
+    """What the run would have seen, had it happened."""
     faults: list[Fault] = []
     """What was done to the deployment, in the order it was asked for."""
     skipped: list[Skipped]
@@ -134,6 +136,8 @@ def results(
     budget: Budget,
     tallies: Sequence[Tally],
     verdict: Verdict,
+    *,
+    power: Power = UNTRIED,
     faults: Sequence[Fault] = (),
 ) -> Results:
     """Put together what was counted and decided."""
@@ -146,6 +150,7 @@ def results(
         reasons=verdict.reasons,
         contract=contract,
         budget=budget,
+        power=power,
         faults=list(faults),
         skipped=run.skipped,
         scenarios=[_scenario(tally) for tally in tallies],

@@ -18,6 +18,7 @@ from analysis.completeness import doubts
 from analysis.faults import Fault, idle_faults
 from analysis.fitness import arrivals, load_processes, unfit
 from analysis.judged import Judged
+from analysis.power import UNTRIED, Power, blind
 from analysis.reason import Reason
 from analysis.record import Record
 from analysis.tally import Tally
@@ -50,6 +51,7 @@ def decide(
     budget: Budget,
     *,
     same_contract: bool,
+    power: Power = UNTRIED,
     faults: Sequence[Fault] = (),
     faults_flaw: str | None = None,
 ) -> Verdict:
@@ -61,6 +63,7 @@ def decide(
         tallies: one for each scenario of the run or of the record.
         budget: what is tolerated.
         same_contract: whether the contract is the one the swarm judged by, so that its counts must be these.
+        power: what the checker would have seen.
         faults: what was done to the deployment.
         faults_flaw: what is wrong with their record.
     """
@@ -76,6 +79,7 @@ def decide(
         *slow,
     ]
     barring = [
+        *blind(power),
         *doubts(record, judged, same_contract=same_contract),
         *(too_little(tallies, budget) if not failing else []),
         *vacuity(record, tallies),

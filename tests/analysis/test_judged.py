@@ -17,6 +17,7 @@ from analysis.findings import findings_table
 from analysis.judged import Judged
 from analysis.load import load
 from analysis.page import page
+from analysis.power import power
 from analysis.record import Record
 from analysis.results import results
 from analysis.tally import tally
@@ -63,8 +64,10 @@ def outputs(record: Record, judged: Judged) -> tuple[bytes, bytes, pa.Table, pa.
     tallies = tally(judged, record.run.scenarios, budget.confidence)
     suffered = costs(FAULTS, Episodes(FAULTS, {}), judged.exposure, record.start_ns)
     assert all(fault.lossy_recalls for fault in suffered)
-    verdict = decide(record, judged, tallies, budget, same_contract=True, faults=suffered)
-    judgement = results(record, Contract(), budget, tallies, verdict, suffered)
+    seen = power(judged.sampled.conversations(), Contract())
+    assert seen.sampled
+    verdict = decide(record, judged, tallies, budget, same_contract=True, power=seen, faults=suffered)
+    judgement = results(record, Contract(), budget, tallies, verdict, power=seen, faults=suffered)
     return (
         msgspec.json.encode(judgement),
         msgspec.json.encode(page(record, judged, judgement)),
