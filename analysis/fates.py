@@ -24,6 +24,9 @@ FateName = Literal[
     "rejected", "indeterminate", "unchecked", "ok", "stale", "flicker", "lost: never visible", "lost: vanished"
 ]
 FATES: tuple[FateName, ...] = get_args(FateName)
+UNCHECKED = frozenset({"rejected", "indeterminate", "unchecked"})
+"""No recall shows these, and none can have missed them; all others are checked messages."""
+LOST = frozenset({"lost: never visible", "lost: vanished"})
 
 
 class Fate(NamedTuple):
