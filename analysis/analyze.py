@@ -9,6 +9,7 @@ from rich.console import Console
 
 from analysis.check import Checked, check
 from analysis.findings import findings_table
+from analysis.junit import junit
 from analysis.load import load
 from analysis.page import page
 from analysis.patience import Patience
@@ -22,7 +23,7 @@ from goldfish.contract import load_settings
 
 
 def analyze(directory: Path, contract_file: Path | None = None, console: Console | None = None) -> Results:
-    """Judge a run directory and write ``results.json``, ``findings.parquet``, ``summary.md`` and ``report.html`` to it.
+    """Judge a run directory and write ``results.json`` and its companions to it.
 
     Args:
         directory: the run directory.
@@ -48,5 +49,6 @@ def analyze(directory: Path, contract_file: Path | None = None, console: Console
         verdict = decide(record, judged, tallies, budget, same_contract=contract == record.run.contract)
         judgement = results(record, contract, budget, tallies, verdict)
         report = render(page(record, judged, judgement))
-        publish(directory, judgement, findings_table(judged), summary(msgspec.to_builtins(judgement)), report)
+        told = msgspec.to_builtins(judgement)
+        publish(directory, judgement, findings_table(judged), summary(told), junit(told, record.run), report)
     return judgement

@@ -102,6 +102,7 @@ def test_nothing_but_the_outputs_is_left_in_the_run_directory(tmp_path: Path) ->
         "results.json",
         "findings.parquet",
         "summary.md",
+        "junit.xml",
         "report.html",
     }
 
