@@ -7,8 +7,9 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from analysis.check import Checked, check
+from analysis.check import check
 from analysis.findings import findings_table
+from analysis.judged import Judged
 from analysis.junit import junit
 from analysis.load import load
 from analysis.page import page
@@ -41,14 +42,14 @@ def analyze(directory: Path, contract_file: Path | None = None, console: Console
         contract, budget = record.run.contract, record.run.budget
         if settings is not None:
             contract, budget = settings.contract, settings.budget
-        judged: dict[str, Checked] = {}
-        for name, conversation in patience.over("judging conversations", record.conversations):
-            judged[name] = check(conversation, contract)
+        judged = Judged(record.start_ns, record.cited)
+        for conversation in patience.over("judging conversations", record.conversations.values()):
+            judged.add(check(conversation, contract))
         patience.now("writing results")
         tallies = tally(judged, record.run.scenarios, budget.confidence)
         verdict = decide(record, judged, tallies, budget, same_contract=contract == record.run.contract)
         judgement = results(record, contract, budget, tallies, verdict)
         report = render(page(record, judged, judgement))
         told = msgspec.to_builtins(judgement)
-        publish(directory, judgement, findings_table(judged), summary(told), junit(told, record.run), report)
+        publish(directory, judgement, findings_table(judged.found), summary(told), junit(told, record.run), report)
     return judgement

@@ -6,9 +6,11 @@ conversations that do not contradict their own record.
 
 from __future__ import annotations
 
-from analysis.check import Checked
+from analysis.judged import Judged
 from analysis.reason import Reason
-from analysis.record import Doubt, Log, Record
+from analysis.record import Log, Record
+from analysis.sums.by_process import ByProcess
+from analysis.sums.doubted import Doubted
 from goldfish.run import Checks, Counters
 from goldfish.table import count
 
@@ -19,12 +21,12 @@ _CODES = {
 }
 
 
-def doubts(record: Record, judged: dict[str, Checked], *, same_contract: bool) -> list[Reason]:
+def doubts(record: Record, judged: Judged, *, same_contract: bool) -> list[Reason]:
     """What is missing from the record, or disagrees with the counts taken live."""
     run = record.run
     reasons = [_lost(log, run.lost[log.process]) for log in record.logs if log.process in run.lost]
     reasons += [_flaw(log) for log in record.logs if log.flaw and log.process not in run.lost]
-    reasons += _left_out(judged)
+    reasons += _left_out(judged.doubted)
     if run.started is not None and run.ended is None:
         text = (
             "Nobody recorded the end of this run: whoever conducted it was killed, or it still goes on. Operations may "
@@ -34,7 +36,7 @@ def doubts(record: Record, judged: dict[str, Checked], *, same_contract: bool) -
     if run.counters:
         for log in record.logs:
             if log.flaw is None and log.process not in run.lost:
-                reasons += _counters(log, run.counters.get(log.process), judged, same_contract=same_contract)
+                reasons += _counters(log, run.counters.get(log.process), judged.by_process, same_contract=same_contract)
     if run.statistics is not None and not run.lost and not any(log.flaw for log in record.logs):
         reasons += _statistics(record.logs, run.statistics)
     return reasons
@@ -62,24 +64,19 @@ def _flaw(log: Log) -> Reason:
     return Reason(code="incomplete-log", text=text)
 
 
-def _left_out(judged: dict[str, Checked]) -> list[Reason]:
+def _left_out(doubted: Doubted) -> list[Reason]:
     """Conversations that could not be judged, per scenario and kind of doubt, with an example of each."""
-    groups: dict[tuple[str, str], list[tuple[str, Doubt]]] = {}
-    for name, checked in judged.items():
-        if checked.doubt is not None:
-            groups.setdefault((checked.conversation.scenario, checked.doubt.code), []).append((name, checked.doubt))
     reasons = []
-    for (scenario, code), members in groups.items():
-        name, doubt = members[0]
+    for (scenario, code), first in sorted(doubted.first.items(), key=lambda item: item[1].place):
         text = (
-            f"Losses of {count(len(members), 'conversation')} were not judged: {_CODES[code]}. "
-            f"First: in conversation {name}, {doubt.text}."
+            f"Losses of {count(doubted.number[scenario, code], 'conversation')} were not judged: {_CODES[code]}. "
+            f"First: in conversation {first.conversation}, {first.doubt.text}."
         )
         reasons.append(Reason(code=code, scenario=scenario, text=text))
     return reasons
 
 
-def _counters(log: Log, live: Counters | None, judged: dict[str, Checked], *, same_contract: bool) -> list[Reason]:
+def _counters(log: Log, live: Counters | None, final: ByProcess, *, same_contract: bool) -> list[Reason]:
     """Compare one finished log with what its process counted."""
     if live is None:
         text = f"Process {log.process} never reported its counters, so its op log cannot be confirmed. Run again."
@@ -97,24 +94,17 @@ def _counters(log: Log, live: Counters | None, judged: dict[str, Checked], *, sa
             "were not cut off; expected the same. This is a fault of the tool: report it with the run directory."
         )
         return [Reason(code="counters", text=text)]
-    own = [checked for checked in judged.values() if checked.conversation.process == log.process]
-    if not same_contract or any(checked.doubt for checked in own):
+    if not same_contract or log.process in final.doubted:
         return []
-    final: dict[str, tuple[int, int]] = {}
-    for checked in own:
-        before = final.get(checked.conversation.scenario, (0, 0))
-        final[checked.conversation.scenario] = (
-            before[0] + checked.recalls_checked,
-            before[1] + checked.recalls_lossy,
-        )
+    judged = {scenario for process, scenario in final.checked if process == log.process}
     reasons = []
-    for scenario in sorted({*final, *live.scenarios}):
+    for scenario in sorted({*judged, *live.scenarios}):
         counted = live.scenarios.get(scenario, Checks())
-        checked_recalls, lossy = final.get(scenario, (0, 0))
-        if (counted.checked, counted.lossy) != (checked_recalls, lossy):
+        checked, lossy = final.checked[log.process, scenario], final.lossy[log.process, scenario]
+        if (counted.checked, counted.lossy) != (checked, lossy):
             text = (
                 f"Process {log.process} counted {counted.lossy:,} lossy of {counted.checked:,} checked recalls live, "
-                f"and its record shows {lossy:,} of {checked_recalls:,}; expected the same. This is a fault of the "
+                f"and its record shows {lossy:,} of {checked:,}; expected the same. This is a fault of the "
                 "tool or a damaged record: report it with the run directory."
             )
             reasons.append(Reason(code="live-counts", scenario=scenario, text=text))

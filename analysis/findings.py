@@ -22,16 +22,9 @@ The types hold for an empty table, too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-import msgspec
 import pyarrow as pa
 
-from analysis.check import Checked, Finding
-from analysis.fates import Fate
-from analysis.listed import Sent
-from goldfish.rule import NEVER
+from analysis.sums.found import Found
 
 SCHEMA = pa.schema(
     [
@@ -55,43 +48,7 @@ SCHEMA = pa.schema(
 )
 
 
-def findings_table(judged: Mapping[str, Checked]) -> pa.Table:
+def findings_table(found: Found) -> pa.Table:
     """All findings of a run in the order of process and line; columns and types as in the module's docstring."""
-    rows = [_row(checked, finding, judged) for checked in judged.values() for finding in checked.findings]
-    rows.sort(key=lambda row: (row["process"], row["line"]))
-    return pa.Table.from_pylist(rows, schema=SCHEMA)
-
-
-def _row(checked: Checked, finding: Finding, judged: Mapping[str, Checked]) -> dict[str, Any]:
-    recall = finding.recall
-    author = checked if finding.owner is None else judged.get(finding.owner.conversation)
-    sent, fate = _named(author, finding)
-    # Stamps of two processes are not compared: they may be of two hosts.
-    same_clock = author is not None and author.conversation.process == checked.conversation.process
-    acked_ns = sent.message.acked_ns if sent and same_clock else NEVER
-    return {
-        "process": checked.conversation.process,
-        "line": finding.line,
-        "scenario": recall.scenario,
-        "conversation": recall.conversation,
-        "reader": recall.device,
-        "device": finding.device,
-        "seq": finding.seq,
-        "anomaly": finding.anomaly,
-        "position": finding.position,
-        "guarantee": finding.guarantee,
-        "age_ms": (recall.start_ns - acked_ns) / 1e6 if acked_ns < NEVER else None,
-        "written_by": sent.append.instance if sent else None,
-        "read_by": recall.instance,
-        "owner": msgspec.json.encode(finding.owner).decode() if finding.owner else None,
-        "fate": fate.name if fate else None,
-        "request_id": f"{checked.conversation.process}-{recall.id}",
-    }
-
-
-def _named(author: Checked | None, finding: Finding) -> tuple[Sent | None, Fate | None]:
-    """The message a finding names, looked up in the conversation where it was said."""
-    if author is None or finding.device is None or finding.seq is None:
-        return None, None
-    sent = author.sent.get((finding.device, finding.seq))
-    return (sent, author.fates[sent.message]) if sent else (None, None)
+    columns = list(zip(*found.rows(), strict=True)) or [()] * len(SCHEMA)
+    return pa.table([pa.array(column, kind) for column, kind in zip(columns, SCHEMA.types, strict=True)], schema=SCHEMA)

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 import shlex
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from analysis.check import Checked
+from analysis.judged import Judged
 from analysis.pictures import instance_matrix, loss_over_time
 from analysis.record import Record
 from analysis.report import model
 from analysis.results import Results, Scenario
 from analysis.worst import worst_conversations
 from goldfish.contract import in_words
-from goldfish.oplog import Operation
 from goldfish.spec import Spec
 from goldfish.table import headline
 
 
-def page(record: Record, judged: Mapping[str, Checked], results: Results) -> model.Report:
+def page(record: Record, judged: Judged, results: Results) -> model.Report:
     """The report of one run."""
     run = record.run
-    start_ns = run_start_ns(record)
-    end_ns = run.end_ns or max((row.end_ns for row in _rows(record)), default=start_ns)
+    start_ns = judged.start_ns
+    end_ns = run.end_ns or judged.requests.last_ns
     return model.Report(
         verdict=results.verdict,
         exit_code=results.exit_code,
@@ -46,24 +44,11 @@ def page(record: Record, judged: Mapping[str, Checked], results: Results) -> mod
         load_processes=results.load_processes,
         latency_reliable=results.latency_reliable,
         arrivals=results.arrivals,
-        loss_over_time=loss_over_time(judged.values(), [scenario.name for scenario in results.scenarios], start_ns),
-        instance_matrix=instance_matrix(judged.values()),
-        worst_conversations=worst_conversations(judged.values(), start_ns),
+        loss_over_time=loss_over_time(judged.over_time, [scenario.name for scenario in results.scenarios]),
+        instance_matrix=instance_matrix(judged.instances),
+        worst_conversations=worst_conversations(judged.gravest, start_ns),
         unverifiable=_unverifiable(judged, results.scenarios),
     )
-
-
-def run_start_ns(record: Record) -> int:
-    """The stamp all times of the run are told relative to."""
-    if record.run.start_ns is not None:
-        return record.run.start_ns
-    return min((row.start_ns for row in _rows(record)), default=0)
-
-
-def _rows(record: Record) -> Iterator[Operation]:
-    for conversation in record.conversations.values():
-        for rows in (conversation.appends, conversation.recalls, conversation.deletes):
-            yield from (row for _, row in rows)
 
 
 def _target(target: Mapping[str, object]) -> model.Target:
@@ -87,20 +72,16 @@ def _spec(defect: object) -> str:
         return str(defect)
 
 
-def _unverifiable(judged: Mapping[str, Checked], scenarios: Sequence[Scenario]) -> list[model.Unverifiable]:
+def _unverifiable(judged: Judged, scenarios: Sequence[Scenario]) -> list[model.Unverifiable]:
     """What was recorded but could not be checked, and why."""
-    unanswered = sum(row.outcome != "ok" for checked in judged.values() for _, row in checked.conversation.recalls)
-    owed_nothing = sum(
-        not entry.judgement.checked for checked in judged.values() if not checked.doubt for entry in checked.listed
-    )
-    doubted = Counter(checked.doubt.text for checked in judged.values() if checked.doubt)
     unchecked = sum(scenario.messages.unchecked for scenario in scenarios)
     indeterminate = sum(scenario.messages.indeterminate for scenario in scenarios)
+    doubted = sorted(judged.doubted.texts.items(), key=lambda item: (-item[1], item[0]))
     lines = [
         (unchecked, "messages", "acknowledged, but no answered recall shows them or certainly lacks them"),
         (indeterminate, "messages", "never acknowledged and never shown: nobody knows whether they were stored"),
-        (unanswered, "recalls", "failed or cut off, so they prove nothing"),
-        (owed_nothing, "recalls", "nothing was certainly owed to them"),
-        *((number, "conversations", why) for why, number in doubted.most_common()),
+        (judged.unproven.unanswered, "recalls", "failed or cut off, so they prove nothing"),
+        (judged.unproven.owed_nothing, "recalls", "nothing was certainly owed to them"),
+        *((number, "conversations", why) for why, number in doubted),
     ]
     return [model.Unverifiable(count=number, what=what, why=why) for number, what, why in lines if number]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator
 from threading import Timer
 from types import TracebackType
 from typing import TypeVar
@@ -15,8 +15,7 @@ PATIENCE_S = 2.0
 STRIDE = 64
 """Items between two updates."""
 
-Key = TypeVar("Key")
-Value = TypeVar("Value")
+Item = TypeVar("Item")
 
 
 class Patience:
@@ -54,10 +53,10 @@ class Patience:
         """Begin something else, of known length or not."""
         self._bar.update(self._task, description=what, completed=0, total=total)
 
-    def over(self, what: str, items: Mapping[Key, Value]) -> Iterator[tuple[Key, Value]]:
+    def over(self, what: str, items: Collection[Item]) -> Iterator[Item]:
         """Go through items one by one."""
         self.now(what, len(items))
-        for done, item in enumerate(items.items(), 1):
+        for done, item in enumerate(items, 1):
             yield item
             if done % STRIDE == 0:
                 self._bar.update(self._task, completed=done)

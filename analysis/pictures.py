@@ -3,71 +3,49 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
-import numpy as np
-import pandas as pd
-
-from analysis.check import Checked
 from analysis.report.model import InstanceMatrix, LossOverTime, LossSeries
+from analysis.sums.instances import Instances
+from analysis.sums.over_time import TICK_NS, OverTime
 
 BINS = 120
 """About how many bins a run is cut into."""
 
 
-def loss_over_time(judged: Iterable[Checked], scenarios: Sequence[str], start_ns: int) -> LossOverTime | None:
+def loss_over_time(recalls: OverTime, scenarios: Sequence[str]) -> LossOverTime | None:
     """Checked and lossy recalls by the time they started, per scenario; None if no recall was checked."""
-    frame = pd.DataFrame(
-        [
-            (checked.conversation.scenario, (entry.row.start_ns - start_ns) / 1e9, entry.judgement.lossy)
-            for checked in judged
-            for entry in checked.listed
-            if entry.judgement.checked
-        ],
-        columns=["scenario", "second", "lossy"],
-    )
-    if frame.empty:
+    if not recalls.checked:
         return None
-    bin_s = _round_up(float(frame["second"].max()) / BINS)
-    frame["bin"] = np.floor(frame["second"] / bin_s).astype("int64")
-    counted = frame.groupby(["scenario", "bin"])["lossy"].agg(["size", "sum"]).reset_index()
+    bin_s = _round_up(max(tick for _, tick in recalls.checked) * TICK_NS / 1e9 / BINS)
+    ticks = round(bin_s * 1e9) // TICK_NS
+    checked, lossy = Counter[tuple[str, int]](), Counter[tuple[str, int]]()
+    for bins, counted in ((checked, recalls.checked), (lossy, recalls.lossy)):
+        for (scenario, tick), number in counted.items():
+            bins[scenario, tick // ticks] += number
     series = []
     for name in scenarios:
-        own = counted[counted["scenario"] == name]
-        if len(own):
+        own = sorted(at for scenario, at in checked if scenario == name)
+        if own:
             series.append(
                 LossSeries(
                     scenario=name,
-                    seconds=[round(int(at) * bin_s, 6) for at in own["bin"]],
-                    checked=[int(number) for number in own["size"]],
-                    lossy=[int(number) for number in own["sum"]],
+                    seconds=[round(at * bin_s, 6) for at in own],
+                    checked=[checked[name, at] for at in own],
+                    lossy=[lossy[name, at] for at in own],
                 )
             )
     return LossOverTime(bin_s=bin_s, series=series)
 
 
-def instance_matrix(judged: Iterable[Checked]) -> InstanceMatrix | None:
+def instance_matrix(instances: Instances) -> InstanceMatrix | None:
     """Pairs of message and recall that shows or lacks it, by writing and reading instance.
 
     None if no instance is known. Off the diagonal: memory held in single processes behind a balancer that does not
     stick.
     """
-    shown: Counter[tuple[str, str]] = Counter()
-    missing: Counter[tuple[str, str]] = Counter()
-    for checked in judged:
-        written_by = {sent.message: sent.append.instance for sent in checked.sent.values()}
-        for entry in checked.listed:
-            read_by = entry.row.instance
-            if read_by is None or not entry.judgement.checked:
-                continue
-            for instance, number in Counter(map(written_by.__getitem__, entry.shown)).items():
-                if instance is not None:
-                    shown[instance, read_by] += number
-            for lost in entry.judgement.missing:
-                instance = written_by[lost.message]
-                if instance is not None:
-                    missing[instance, read_by] += 1
-    pairs = shown + missing
+    missing = instances.missing
+    pairs = instances.shown + missing
     if not pairs:
         return None
     writing = sorted({instance for instance, _ in pairs})

@@ -154,7 +154,7 @@ def _scenario(tally: Tally) -> Scenario:
             for kind, outcomes in tally.requests.items()
             if kind in ("append", "recall") or any(outcomes.values())
         },
-        anomalies=dict(tally.findings.most_common()),
+        anomalies=dict(sorted(tally.findings.items(), key=lambda item: (-item[1], item[0]))),
         latency_ms={kind: Latency(**latency) if latency else None for kind, latency in tally.latency_ms.items()},
         throughput=tally.throughput,
     )

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-import numpy as np
 import pandas as pd
 
-from analysis.check import Checked
+from analysis.judged import Judged
 from analysis.rates import Rate, estimate
-from goldfish.oplog import Append, Operation, Recall
+from analysis.sums.counts import ScenarioCounts
+from analysis.sums.requests import Requests
 
 KINDS = ("append", "recall", "delete")
 OUTCOMES = ("ok", "fail", "info")
-_REQUEST_TYPES = {
-    "scenario": "str",
-    "kind": "str",
-    "outcome": "str",
-    "killed": "bool",
-    "load": "bool",
-    "start_ns": "int64",
-    "end_ns": "int64",
-}
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "max": 1.0}
 
 
@@ -69,119 +60,56 @@ class Tally:
         return self.fates.total()
 
 
-def tally(judged: Mapping[str, Checked], scenarios: Iterable[str], confidence: float) -> list[Tally]:
+def tally(judged: Judged, scenarios: Iterable[str], confidence: float) -> list[Tally]:
     """Count everything, per scenario.
 
     Args:
-        judged: all conversations by name.
+        judged: all conversations.
         scenarios: the scenarios of the run; those of ``judged`` that are not among them come behind.
         confidence: level of the intervals.
     """
-    grouped: dict[str, list[Checked]] = {name: [] for name in scenarios}
-    for checked in judged.values():
-        grouped.setdefault(checked.conversation.scenario, []).append(checked)
-    tallies = [_count(name, conversations, confidence) for name, conversations in grouped.items()]
-    _requests(tallies, judged)
+    names = list(dict.fromkeys([*scenarios, *sorted(judged.counts.scenarios)]))
+    tallies = [_count(name, judged.counts.scenario(name), confidence) for name in names]
+    for entry in tallies:
+        _requests(entry, judged.requests)
     return tallies
 
 
-def _still_missing(checked: Checked) -> Iterator[float]:
-    for finding in checked.findings:
-        message = finding.message
-        if finding.anomaly == "missing" and message and checked.fates[message].delay_ns is not None:
-            yield (finding.recall.start_ns - message.acked_ns) / 1e6
-
-
-def _count(name: str, conversations: list[Checked], confidence: float) -> Tally:
-    recalls, harmed = _clusters(conversations)
-    found = [finding for checked in conversations for finding in checked.findings]
-    fates = [fate for checked in conversations for fate in checked.fates.values()]
+def _count(name: str, counts: ScenarioCounts, confidence: float) -> Tally:
+    # Sorted, so that the sums of the rates do not depend on who was counted first.
+    users = pd.DataFrame(
+        sorted((user.checked, user.lossy, user.seen, user.harmed) for user in counts.users.values()),
+        columns=["checked", "lossy", "seen", "harmed"],
+    )
     return Tally(
         name=name,
-        recalls=estimate(recalls["events"], recalls["trials"], confidence),
-        conversations=estimate(harmed["events"], harmed["trials"], confidence),
-        fates=Counter(fate.name for fate in fates),
-        surfaced=sum(fate.surfaced for fate in fates),
-        unsettled=sum(_unsettled(checked) for checked in conversations),
-        delays_ms=[fate.delay_ns / 1e6 for fate in fates if fate.delay_ns is not None],
-        still_missing_ms=[age for checked in conversations for age in _still_missing(checked)],
-        final_recalls=sum(entry.row.phase == "final" for checked in conversations for entry in checked.listed),
-        findings=Counter(finding.anomaly for finding in found),
-        harmed_by=Counter(
-            anomaly for checked in conversations for anomaly in {finding.anomaly for finding in checked.findings}
-        ),
-        zero_tolerance=Counter(
-            "rejected-yet-shown" if finding.anomaly == "phantom" else finding.anomaly
-            for finding in found
-            if finding.zero_tolerance
-        ),
+        recalls=estimate(users["lossy"], users["checked"], confidence),
+        conversations=estimate(users["harmed"], users["seen"], confidence),
+        fates=counts.fates,
+        surfaced=counts.surfaced,
+        unsettled=counts.unsettled,
+        delays_ms=counts.delays_ms,
+        still_missing_ms=counts.still_missing_ms,
+        final_recalls=counts.final_recalls,
+        findings=counts.findings,
+        harmed_by=counts.harmed_by,
+        zero_tolerance=counts.zero_tolerance,
     )
 
 
-def _clusters(conversations: list[Checked]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Events and trials per user: lossy among checked recalls, harmed among checked conversations."""
-    frame = pd.DataFrame(
-        [
-            (
-                (checked.conversation.tenant or "", checked.conversation.user),
-                checked.recalls_lossy,
-                checked.recalls_checked,
-                bool(checked.findings),
-                bool(checked.findings or checked.recalls_checked),
-            )
-            for checked in conversations
-        ],
-        columns=["user", "lossy", "checked", "harmed", "seen"],
-    )
-    users = frame.groupby("user", sort=False)[["lossy", "checked", "harmed", "seen"]].sum()
-    return (
-        users.rename(columns={"lossy": "events", "checked": "trials"})[["events", "trials"]],
-        users.rename(columns={"harmed": "events", "seen": "trials"})[["events", "trials"]],
-    )
-
-
-def _unsettled(checked: Checked) -> int:
-    """Messages of which the final recalls cannot tell what became of them."""
-    final_ns = max((entry.row.start_ns for entry in checked.listed if entry.row.phase == "final"), default=-1)
-    return sum(
-        fate.name != "rejected" and (fate.name == "indeterminate" or checked.sent_of(message).append.end_ns >= final_ns)
-        for message, fate in checked.fates.items()
-    )
-
-
-def _requests(tallies: list[Tally], judged: Mapping[str, Checked]) -> None:
-    """Outcomes, latencies and throughput of all requests, per scenario and kind."""
-    rows = [
-        (row.scenario, _kind(row), row.outcome, row.reason == "killed", row.phase == "load", row.start_ns, row.end_ns)
-        for checked in judged.values()
-        for rows in (checked.conversation.appends, checked.conversation.recalls, checked.conversation.deletes)
-        for _, row in rows
-    ]
-    frame = pd.DataFrame(rows, columns=[*_REQUEST_TYPES]).astype(_REQUEST_TYPES)
-    outcomes = frame.groupby(["scenario", "kind", "outcome"]).size().to_dict()
-    killed = frame[frame["killed"]].groupby("scenario").size().to_dict()
-    timed = frame[frame["load"] & (frame["outcome"] == "ok")]
-    timed = timed.assign(latency_ms=(timed["end_ns"] - timed["start_ns"]) / 1e6)
-    latency = timed.groupby(["scenario", "kind"])["latency_ms"].quantile(np.array([*QUANTILES.values()])).to_dict()
-    number = timed.groupby(["scenario", "kind"]).size().to_dict()
-    spans = timed.groupby("scenario").agg(start=("start_ns", "min"), end=("end_ns", "max"))
-    seconds = ((spans["end"] - spans["start"]) / 1e9).to_dict()
-    for entry in tallies:
-        name = entry.name
-        entry.killed = int(killed.get(name, 0))
-        for kind in KINDS:
-            entry.requests[kind] = {outcome: int(outcomes.get((name, kind, outcome), 0)) for outcome in OUTCOMES}
-            if kind == "delete":
-                continue
-            timed_number = number.get((name, kind), 0)
-            entry.latency_ms[kind] = (
-                {key: round(float(latency[name, kind, share]), 3) for key, share in QUANTILES.items()}
-                if timed_number
-                else None
-            )
-            span = seconds.get(name, 0)
-            entry.throughput[kind] = round(timed_number / span, 3) if span > 0 else None
-
-
-def _kind(row: Operation) -> str:
-    return "append" if isinstance(row, Append) else "recall" if isinstance(row, Recall) else "delete"
+def _requests(entry: Tally, requests: Requests) -> None:
+    """Outcomes, latencies and throughput of the scenario's requests, by kind."""
+    name = entry.name
+    entry.killed = requests.killed[name]
+    start_ns, end_ns = requests.spans.get(name, (0, 0))
+    span_s = (end_ns - start_ns) / 1e9
+    for kind in KINDS:
+        entry.requests[kind] = {outcome: requests.outcomes[name, kind, outcome] for outcome in OUTCOMES}
+        if kind == "delete":
+            continue
+        took_ms = pd.Series(requests.took_ns.get((name, kind), ()), dtype="int64") / 1e6
+        quantiles = took_ms.quantile(list(QUANTILES.values()))
+        entry.latency_ms[kind] = (
+            {key: round(float(quantiles[share]), 3) for key, share in QUANTILES.items()} if len(took_ms) else None
+        )
+        entry.throughput[kind] = round(len(took_ms) / span_s, 3) if span_s > 0 else None

@@ -14,9 +14,9 @@ import shlex
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from analysis.check import Checked, Finding
 from analysis.completeness import doubts
 from analysis.fitness import arrivals, load_processes, unfit
+from analysis.judged import Judged
 from analysis.rates import exceeds, holm, trials_for_fail, trials_for_pass, users_for_zero
 from analysis.reason import Reason
 from analysis.record import Record
@@ -46,14 +46,12 @@ class Verdict(NamedTuple):
     """Those that fail the run first, then those that bar a pass, then the rest."""
 
 
-def decide(
-    record: Record, judged: dict[str, Checked], tallies: Sequence[Tally], budget: Budget, *, same_contract: bool
-) -> Verdict:
+def decide(record: Record, judged: Judged, tallies: Sequence[Tally], budget: Budget, *, same_contract: bool) -> Verdict:
     """Judge a run.
 
     Args:
         record: the run as read.
-        judged: all conversations by name.
+        judged: all conversations.
         tallies: one for each scenario of the run or of the record.
         budget: what is tolerated.
         same_contract: whether the contract is the one the swarm judged by, so that its counts must be these.
@@ -81,7 +79,7 @@ def decide(
     return Verdict("pass", 1 if requests else 0, noted)
 
 
-def _zero_tolerance(record: Record, judged: dict[str, Checked], tallies: Sequence[Tally]) -> list[Reason]:
+def _zero_tolerance(record: Record, judged: Judged, tallies: Sequence[Tally]) -> list[Reason]:
     """A leak, an altered content, a rejected message that was stored: one proven case fails the run."""
     what = {
         "foreign": ("listed a message of another conversation", "Look at what instances share between requests."),
@@ -106,7 +104,7 @@ def _zero_tolerance(record: Record, judged: dict[str, Checked], tallies: Sequenc
     return reasons
 
 
-def _losses(record: Record, judged: dict[str, Checked], tallies: Sequence[Tally], budget: Budget) -> list[Reason]:
+def _losses(record: Record, judged: Judged, tallies: Sequence[Tally], budget: Budget) -> list[Reason]:
     """Scenarios whose loss is proven to be over the budget."""
     if budget.context_loss == 0:
         over = [tally for tally in tallies if tally.recalls.events]
@@ -235,7 +233,7 @@ def _request_failures(tallies: Sequence[Tally], budget: Budget) -> list[Reason]:
     return [Reason(code="request-failures", text=text)]
 
 
-def _disorder(record: Record, judged: dict[str, Checked], tallies: Sequence[Tally], budget: Budget) -> list[Reason]:
+def _disorder(record: Record, judged: Judged, tallies: Sequence[Tally], budget: Budget) -> list[Reason]:
     """What was found beside loss: messages listed twice, in an impossible order, or from nowhere."""
     what = {
         "duplicated": "a message listed more than once",
@@ -278,24 +276,9 @@ def _lateness(tally: Tally) -> str:
     return f" (still missing up to {missing:,.0f} ms after their acknowledgement, all seen by {seen:,.0f} ms)"
 
 
-def _example(record: Record, judged: dict[str, Checked], scenario: str, anomaly: str) -> str:
+def _example(record: Record, judged: Judged, scenario: str, anomaly: str) -> str:
     """The first finding of a class in a sentence, and how to see more."""
-    for checked in judged.values():
-        for finding in checked.findings:
-            if checked.conversation.scenario == scenario and finding.anomaly == anomaly:
-                where = shlex.join([str(record.directory), checked.conversation.name])
-                return f"{_tell(checked, finding)} See: goldfish show {where}"
-    return ""
-
-
-def _tell(checked: Checked, finding: Finding) -> str:
-    recall = finding.recall
-    request = f"request {checked.conversation.process}-{recall.id}"
-    at = f", answered by {recall.instance}" if recall.instance else ""
-    verb = "lacks" if finding.anomaly == "missing" else "lists"
-    if finding.device is None or finding.seq is None:
-        what = "more than fits, but nobody can be named" if finding.anomaly == "missing" else "it"
-        return f"First: {request}{at}, {verb} {what}."
-    owner = f" of user {finding.owner.user}, session {finding.owner.session}" if finding.owner else ""
-    where = f" ({finding.position or finding.detail})" if finding.position or finding.detail else ""
-    return f"First: {request}{at}, {verb} message {finding.seq} by {finding.device}{owner}{where}."
+    example = judged.examples.first.get((scenario, anomaly))
+    if example is None:
+        return ""
+    return f"{example.sentence} See: goldfish show {shlex.join([str(record.directory), example.conversation])}"

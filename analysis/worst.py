@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 
 from analysis.check import Checked, level
 from analysis.listed import Listed, Sent, named, spoken
 from analysis.report.model import Mark, Owed, Row, Shown, WorstConversation
+from analysis.sums.gravest import Gravest
 from goldfish.oplog import Odd, listing
 from goldfish.rule import NEVER, Message, reordered
 
-WORST = 3
 NOT_OWED_MAX = 100
 """Messages that a recall neither showed nor owed, kept for context: the latest ones."""
 
 
-def worst_conversations(judged: Iterable[Checked], start_ns: int) -> list[WorstConversation]:
-    """The conversations with the gravest findings: leaks and altered contents, then lossy recalls, then the rest."""
-    harmed = sorted((checked for checked in judged if checked.findings), key=_gravity, reverse=True)
-    return [_evidence(checked, start_ns) for checked in harmed[:WORST]]
-
-
-def _gravity(checked: Checked) -> tuple[int, int, int]:
-    grave = sum(finding.zero_tolerance for finding in checked.findings)
-    return grave, checked.recalls_lossy, len(checked.findings)
+def worst_conversations(gravest: Gravest, start_ns: int) -> list[WorstConversation]:
+    """The conversations with the gravest findings, the gravest first."""
+    return [_evidence(checked, start_ns) for checked in gravest.conversations]
 
 
 def _evidence(checked: Checked, start_ns: int) -> WorstConversation:

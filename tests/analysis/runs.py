@@ -10,7 +10,9 @@ from typing import Any
 import msgspec
 
 from analysis.check import Checked, check
+from analysis.judged import Judged
 from analysis.load import load
+from analysis.record import Record
 from goldfish.contract import Budget, Contract, Window
 from goldfish.oplog import Append, Delete, Footer, Header, Odd, Operation, Owner, Recall, Said, encode_runs
 from goldfish.run import TRANSCRIPT, Run, write_run
@@ -146,6 +148,14 @@ def judge(directory: Path, process: Process, contract: Contract | None = None) -
     record = load(write(directory, process, contract=contract))
     (conversation,) = record.conversations.values()
     return check(conversation, record.run.contract)
+
+
+def sums(record: Record, contract: Contract | None = None) -> Judged:
+    """What all conversations of a record come to."""
+    judged = Judged(record.start_ns, record.cited)
+    for conversation in record.conversations.values():
+        judged.add(check(conversation, contract or record.run.contract))
+    return judged
 
 
 def found(checked: Checked) -> set[tuple[int, str, str | None, int | None]]:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.check import check
 from analysis.load import load
-from analysis.page import page, run_start_ns
+from analysis.page import page
 from analysis.pictures import instance_matrix, loss_over_time
 from analysis.report import render
 from analysis.report.model import Report, WorstConversation
@@ -19,14 +18,14 @@ from analysis.worst import worst_conversations
 from goldfish.contract import Contract
 from goldfish.oplog import Owner
 
-from .runs import OTHER_RUN, UNMARKED, Process, corrupted, foreign, many, write
+from .runs import OTHER_RUN, UNMARKED, Process, corrupted, foreign, many, sums, write
 
 PHONE = [("phone", seq) for seq in range(10)]
 
 
 def report(directory: Path, process: Process, **run: object) -> Report:
     record = load(write(directory, process, **run))  # type: ignore[arg-type]
-    judged = {name: check(conversation, Contract()) for name, conversation in record.conversations.items()}
+    judged = sums(record)
     tallies = tally(judged, record.run.scenarios, 0.95)
     verdict = decide(record, judged, tallies, record.run.budget, same_contract=True)
     return page(record, judged, results(record, Contract(), record.run.budget, tallies, verdict))
@@ -36,8 +35,7 @@ def test_recalls_are_counted_in_the_bin_they_started_in(tmp_path: Path) -> None:
     process = Process().append("phone", 0, 1, 0)
     process.recall("phone", 50, 60, PHONE[0]).recall("phone", 99, 120).recall("phone", 310, 320, PHONE[0])
     record = load(write(tmp_path, process, start_ns=0))
-    judged = [check(conversation, Contract()) for conversation in record.conversations.values()]
-    loss = loss_over_time(judged, ["rapid-switch", "another"], run_start_ns(record))
+    loss = loss_over_time(sums(record).over_time, ["rapid-switch", "another"])
     assert loss is not None
     assert loss.bin_s == pytest.approx(0.1)
     (series,) = loss.series
@@ -56,7 +54,7 @@ def test_the_matrix_counts_shown_and_missing_by_writing_and_reading_instance(tmp
     process.append("phone", 8, 9, 2, outcome="info", instance=None, status=None)
     process.recall("phone", 10, 11, *PHONE[:3], instance="m3").recall("phone", 12, 13, instance=None)
     record = load(write(tmp_path, process))
-    matrix = instance_matrix(check(conversation, Contract()) for conversation in record.conversations.values())
+    matrix = instance_matrix(sums(record).instances)
     assert matrix is not None
     assert (matrix.writing, matrix.reading) == (["m1", "m2"], ["m1", "m3"])
     assert matrix.pairs == [[1, 2], [1, 2]]
@@ -64,9 +62,7 @@ def test_the_matrix_counts_shown_and_missing_by_writing_and_reading_instance(tmp
 
 
 def worst(directory: Path, process: Process) -> list[WorstConversation]:
-    record = load(write(directory, process))
-    judged = [check(conversation, Contract()) for conversation in record.conversations.values()]
-    return worst_conversations(judged, 0)
+    return worst_conversations(sums(load(write(directory, process))).gravest, 0)
 
 
 def test_the_gravest_three_are_shown_leaks_first(tmp_path: Path) -> None:

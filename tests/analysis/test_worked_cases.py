@@ -14,7 +14,7 @@ from analysis.findings import findings_table
 from analysis.load import load
 from goldfish.contract import Contract
 
-from .runs import Process, write
+from .runs import Process, sums, write
 
 CASES = json.loads((Path(__file__).parent.parent / "cases" / "recalls.json").read_text(encoding="utf-8"))
 LATER = {
@@ -46,12 +46,12 @@ def test_a_worked_example_comes_out_as_written(case: dict[str, Any], tmp_path: P
         pytest.skip(LATER[case["name"]])
     contract = msgspec.convert(case["contract"], Contract, strict=True)
     record = load(write(tmp_path, process_of(case), contract=contract))
-    judged = {name: check(conversation, contract) for name, conversation in record.conversations.items()}
-    (checked,) = judged.values()
+    (conversation,) = record.conversations.values()
+    checked = check(conversation, contract)
     expected = case["expected"]
     assert {entry.row.id for entry in checked.listed if entry.judgement.lossy} == set(expected["lossy"]), case["why"]
 
-    rows = findings_table(judged).to_pylist()
+    rows = findings_table(sums(record, contract).found).to_pylist()
     missing, unnamed, other = set(), set(), set()
     for row in rows:
         operation = int(row["request_id"].rpartition("-")[2])

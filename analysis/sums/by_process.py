@@ -1,0 +1,31 @@
+"""Checked and lossy recalls by load process, to be compared with what each of them counted live."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from analysis.check import Checked
+
+
+class ByProcess:
+    """Recalls by process and scenario."""
+
+    def __init__(self) -> None:
+        self.checked: Counter[tuple[str, str]] = Counter()
+        self.lossy: Counter[tuple[str, str]] = Counter()
+        self.doubted: set[str] = set()
+        """Processes with a conversation that was not judged: their counts cannot be those counted live."""
+
+    def add(self, checked: Checked) -> None:
+        """Take in one judged conversation."""
+        process = checked.conversation.process
+        self.checked[process, checked.conversation.scenario] += checked.recalls_checked
+        self.lossy[process, checked.conversation.scenario] += checked.recalls_lossy
+        if checked.doubt is not None:
+            self.doubted.add(process)
+
+    def merge(self, other: ByProcess) -> None:
+        """Take in another share."""
+        self.checked.update(other.checked)
+        self.lossy.update(other.lossy)
+        self.doubted |= other.doubted
