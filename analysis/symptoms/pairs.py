@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.check import Checked
+from analysis.fates import ENDS
 from analysis.symptoms.scale import BINS, EDGES_NS
 from goldfish.rule import NEVER
 
@@ -29,29 +30,38 @@ class Pairs:
 
     def __init__(self) -> None:
         self.shown: defaultdict[tuple[str, Kin], Numbers] = defaultdict(_no_numbers)
-        self.missing: defaultdict[tuple[str, Kin], Numbers] = defaultdict(_no_numbers)
+        self.missing: defaultdict[tuple[str, Kin, bool], Numbers] = defaultdict(_no_numbers)
+        """The third part of the key: whether the message was shown afterwards."""
 
     def add(self, checked: Checked) -> None:
         """Take in one judged conversation."""
         written_by = {sent.message: sent.append.instance for sent in checked.sent.values()}
-        ages: defaultdict[tuple[bool, Kin], list[int]] = defaultdict(list)
+        shown: defaultdict[Kin, list[int]] = defaultdict(list)
+        missing: defaultdict[tuple[Kin, bool], list[int]] = defaultdict(list)
         for entry in checked.listed:
             if not entry.judgement.checked or entry.row.view == "store":
                 continue
             read_by, start_ns = entry.row.instance, entry.row.start_ns
-            for shown, messages in ((True, entry.shown), (False, [lost.message for lost in entry.judgement.missing])):
-                for message in messages:
-                    if message.acked_ns < NEVER:
-                        ages[shown, kinship(written_by[message], read_by)].append(start_ns - message.acked_ns)
-        for (shown, kin), those in ages.items():
-            into = self.shown if shown else self.missing
-            into[checked.conversation.scenario, kin] += binned(np.array(those, dtype=np.int64))
+            for message in entry.shown:
+                if message.acked_ns < NEVER:
+                    shown[kinship(written_by[message], read_by)].append(start_ns - message.acked_ns)
+            for lost in entry.judgement.missing:
+                message = lost.message
+                if message.acked_ns < NEVER:
+                    late = ENDS.get(checked.fates[message].name) == "late"
+                    missing[kinship(written_by[message], read_by), late].append(start_ns - message.acked_ns)
+        scenario = checked.conversation.scenario
+        for kin, ages in shown.items():
+            self.shown[scenario, kin] += binned(np.array(ages, dtype=np.int64))
+        for (kin, late), ages in missing.items():
+            self.missing[scenario, kin, late] += binned(np.array(ages, dtype=np.int64))
 
     def merge(self, other: Pairs) -> None:
         """Take in another share."""
-        for ours, theirs in ((self.shown, other.shown), (self.missing, other.missing)):
-            for key, numbers in theirs.items():
-                ours[key] += numbers
+        for key, numbers in other.shown.items():
+            self.shown[key] += numbers
+        for case, numbers in other.missing.items():
+            self.missing[case] += numbers
 
 
 def kinship(written_by: str | None, read_by: str | None) -> Kin:

@@ -23,10 +23,7 @@ class Stored:
             return
         held = {message for entry in dumps for message in entry.shown}
         missed = {
-            lost.message
-            for entry in checked.listed
-            if entry.row.view != "store"
-            for lost in entry.judgement.missing
+            lost.message for entry in checked.listed if entry.row.view != "store" for lost in entry.judgement.missing
         }
         self.kept[checked.conversation.scenario] += len(missed & held)
         self.absent[checked.conversation.scenario] += len(missed - held)

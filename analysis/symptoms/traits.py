@@ -13,24 +13,13 @@ from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from analysis.check import Checked
-from analysis.fates import FateName
+from analysis.fates import ENDS, End
 from analysis.listed import Listed
 from analysis.symptoms.scale import bin_of
 from goldfish.oplog import Append
 
-End = Literal["ok", "late", "gone"]
-"""late: missing when owed, but shown again; gone: missing to the end."""
 Shape = Literal["sound", "lossy", "blank"]
 """blank: lossy, and nothing of the conversation was listed."""
-
-ENDS: dict[FateName, End] = {
-    "ok": "ok",
-    "stale": "late",
-    "flicker": "late",
-    "lost: never visible": "gone",
-    "lost: vanished": "gone",
-}
-"""Fates of checked messages; of the others nobody knows whether they were lost."""
 
 
 class SaidTraits(NamedTuple):

@@ -1,9 +1,9 @@
 """When messages got lost: those that had been shown, and those that never were.
 
 A crash, a restart or a flush loses much at one moment; an eviction or an expiry loses a little all the time. Of a
-message that had been shown the moment is known to lie between the last recall that shows it and the next one that lacks
-it. Of one that was never shown it lies after its acknowledgement, which tells the moment if what was said shortly before
-and after was kept.
+message that had been shown the moment is known to lie between the last recall that shows it and the next one that
+lacks it. Of one that was never shown it lies after its acknowledgement, which tells the moment if what was said shortly
+before and after was kept.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import Counter
 
 from analysis.check import Checked
-from analysis.symptoms.traits import ENDS
-from goldfish.rule import NEVER
+from analysis.fates import ENDS
+from goldfish.rule import NEVER, Message
 
 TICK_NS = 100_000_000
 
@@ -43,8 +43,8 @@ class Vanishing:
                 vanished.add(message)
         if not vanished:
             return
-        last_shown: dict[object, int] = {}
-        first_missing: dict[object, int] = {}
+        last_shown: dict[Message, int] = {}
+        first_missing: dict[Message, int] = {}
         for entry in checked.listed:  # in the order of their ends
             for message in vanished.intersection(entry.shown):
                 last_shown[message] = entry.row.end_ns

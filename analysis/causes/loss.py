@@ -1,0 +1,242 @@
+"""Messages that are gone: overwritten by another writer, lost at one moment, never stored, or disappearing over time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable
+from typing import NamedTuple
+
+from analysis.causes.cause import Cause
+from analysis.causes.contrast import Contrast, contrast
+from analysis.causes.harm import Harm
+from analysis.symptoms.traits import SaidTraits
+from analysis.symptoms.vanishing import TICK_NS
+from goldfish.table import count, share
+
+TELLING = 0.5
+"""A trait that accounts for less than this share of the lost is not named."""
+
+
+def overlap(harm: Harm) -> Contrast:
+    """Messages gone, of those written during another append beside the rest."""
+    return by_trait(harm, lambda traits: traits.overlapped, lambda traits: traits.end == "gone")
+
+
+def by_trait(harm: Harm, exposed: Callable[[SaidTraits], bool], bad: Callable[[SaidTraits], bool]) -> Contrast:
+    """How messages with a trait fared beside the rest."""
+    numbers: Counter[tuple[bool, bool]] = Counter()
+    for traits, number in harm.said.items():
+        numbers[exposed(traits), bad(traits)] += number
+    return contrast(
+        numbers[True, True],
+        numbers[True, True] + numbers[True, False],
+        numbers[False, True],
+        numbers[False, True] + numbers[False, False],
+        harm.harmed_by["missing"],
+    )
+
+
+def lost_update(harm: Harm) -> Cause | None:
+    """Of two writers at once, one wins."""
+    if not harm.gone:
+        return None
+    found = overlap(harm)
+    if not found.exposed_bad:
+        return None
+    always = not found.rest
+    # With no other messages to compare with, overlap is no more than suspicious.
+    weight = 0.5 * harm.gone / harm.missed if always else found.weight * harm.gone / harm.missed
+    evidence = [
+        f"Of messages written while another append of the conversation was under way, "
+        f"{share(found.exposed_bad / found.exposed)} were lost ({found.exposed_bad:,} of {found.exposed:,})"
+        + (
+            f"; of the others {share(found.rest_bad / found.rest)} ({found.rest_bad:,} of {found.rest:,})."
+            if found.rest
+            else "."
+        )
+    ]
+    missing, pairs = harm.ages
+    against = _kept(harm)
+    if always:
+        against.append(
+            "Every message was written at the same time as another one, so there is nothing to compare with."
+        )
+    if found.rest_bad:
+        against.append(f"{count(found.rest_bad, 'message')} written alone were lost as well.")
+    if harm.late:
+        against.append(f"{count(harm.late, 'message')} turned up again, which an overwritten one does not do.")
+    return Cause(
+        code="lost-update",
+        title="Writers overwrite each other: read, append, write back without a lock",
+        anomaly="missing",
+        explains=weight,
+        evidence_for=evidence,
+        evidence_against=against,
+        remedy="Look at how an append reaches the store: append atomically, or hold a lock (or compare a version) over "
+        "read and write.",
+    )
+
+
+class Burst(NamedTuple):
+    """A stretch of time in which what was acknowledged was lost."""
+
+    begin_s: float
+    end_s: float
+    lost: int
+    acknowledged: int
+    rest_lost: int
+    rest: int
+
+
+def burst(harm: Harm) -> Burst | None:
+    """The stretch of ticks in which most of what was acknowledged was never shown; None if none was."""
+    when = harm.symptoms.vanishing
+    if not +when.never_shown:
+        return None
+    best, best_range = 0, (0, 0)
+    gain, begin, previous = 0, 0, None
+    # Kadane's maximum subarray: a tick counts for each message lost in it and against each one kept.
+    for tick in sorted(when.acknowledged):
+        lost = when.never_shown[tick]
+        if gain <= 0:
+            gain, begin = 0, tick
+        gain += 2 * lost - when.acknowledged[tick]
+        if gain > best:
+            best, best_range = gain, (begin, tick)
+        previous = tick
+    if not best or previous is None:
+        return None
+    inside = range(best_range[0], best_range[1] + 1)
+    lost = sum(when.never_shown[tick] for tick in inside)
+    acknowledged = sum(when.acknowledged[tick] for tick in inside)
+    return Burst(
+        best_range[0] * TICK_NS / 1e9,
+        (best_range[1] + 1) * TICK_NS / 1e9,
+        lost,
+        acknowledged,
+        when.never_shown.total() - lost,
+        when.acknowledged.total() - acknowledged,
+    )
+
+
+def lost_at_once(harm: Harm) -> Cause | None:
+    """A crash, a restart or a flush."""
+    when = harm.symptoms.vanishing
+    together, at_s = when.together()
+    evidence, against = [], _kept(harm)
+    explained = 0.0
+    if together > 1:
+        explained += together / harm.missed
+        evidence.append(
+            f"{together:,} of {count(when.vanished, 'message')} that had been shown before can all have disappeared at "
+            f"one moment, {at_s:.1f} s into the run."
+        )
+    found = burst(harm)
+    if found is not None and found.lost > 1:
+        told = contrast(found.lost, found.acknowledged, found.rest_lost, found.rest, harm.harmed_by["missing"])
+        explained += told.weight * (found.lost + found.rest_lost) / harm.missed
+        evidence.append(
+            f"Of messages acknowledged from {found.begin_s:.1f} to {found.end_s:.1f} s, "
+            f"{share(found.lost / found.acknowledged)} were never shown; of all others "
+            f"{share(found.rest_lost / found.rest) if found.rest else '–'}."
+        )
+    if not evidence:
+        return None
+    if when.vanished > together:
+        against.append(f"{count(when.vanished - together, 'message')} disappeared at other times.")
+    return Cause(
+        code="lost-at-once",
+        title="Much was lost at one moment: a crash, a restart or a flush of what was not stored yet",
+        anomaly="missing",
+        explains=min(1.0, explained),
+        evidence_for=evidence,
+        evidence_against=against,
+        remedy="Look at what happened to the service and its stores at that moment. Acknowledge only what would survive "
+        "a crash; keep nothing but copies in what may be flushed.",
+    )
+
+
+def disappearing(harm: Harm) -> Cause | None:
+    """Messages that had been shown go away, at no special moment."""
+    vanished = harm.symptoms.vanishing.vanished
+    if not vanished:
+        return None
+    together, _ = harm.symptoms.vanishing.together()
+    return Cause(
+        code="disappearing",
+        title="What had been stored disappears: evicted, trimmed, expired or overwritten",
+        anomaly="missing",
+        explains=(vanished - (together if together > 1 else 0) / 2) / harm.missed,
+        evidence_for=[f"{count(vanished, 'message')} of {harm.missed:,} that were missed had been shown before."],
+        evidence_against=_kept(harm),
+        remedy="Look at limits of size, memory and age in every store on the way, and at what rewrites a history whole.",
+    )
+
+
+def never_stored(harm: Harm) -> Cause | None:
+    """Acknowledged, and never shown by any recall."""
+    never = harm.fates["lost: never visible"]
+    if not never:
+        return None
+    evidence = [
+        f"{count(never, 'acknowledged message')} of {harm.missed:,} that were missed were never shown by any recall."
+    ]
+    title = "Writes are acknowledged and not stored"
+    telling = telling_trait(harm)
+    if telling is not None:
+        title = f"{title}: {telling.who}"
+        evidence.append(telling.sentence)
+    return Cause(
+        code="never-stored",
+        title=title,
+        anomaly="missing",
+        explains=never / harm.missed,
+        evidence_for=evidence,
+        evidence_against=_kept(harm),
+        remedy="Look for errors that are swallowed between the answer and the store, and at filters and limits on what "
+        "is stored. Acknowledge after commit.",
+    )
+
+
+class Telling(NamedTuple):
+    """A trait that most lost messages share and few others have."""
+
+    who: str
+    sentence: str
+    found: Contrast
+
+
+def telling_trait(harm: Harm) -> Telling | None:
+    """The trait of never shown messages that accounts for most of them; None if none accounts for much."""
+    candidates: list[Telling] = []
+    traits: tuple[tuple[str, Callable[[SaidTraits], Hashable]], ...] = (
+        ("those written by {}", lambda t: t.written_by),
+        ("those of role {}", lambda t: t.role),
+        ("those that were sent again", lambda t: t.retried or None),
+    )
+    for words, trait in traits:
+        values = {trait(traits) for traits in harm.said} - {None}
+        if len({trait(traits) for traits in harm.said}) < 2:
+            continue
+        for value in sorted(values, key=str):
+            found = by_trait(harm, lambda t, v=value, of=trait: of(t) == v, lambda t: not t.seen)  # type: ignore[misc]
+            candidates.append(_told(words.format(value), found))
+    for bits in sorted({traits.size for traits in harm.said})[1:]:
+        found = by_trait(harm, lambda t, b=bits: t.size >= b, lambda t: not t.seen)  # type: ignore[misc]
+        candidates.append(_told(f"those of {1 << (bits - 1):,} bytes and more", found))
+    best = max(candidates, key=lambda telling: telling.found.weight, default=None)
+    return best if best is not None and best.found.weight >= TELLING else None
+
+
+def _told(who: str, found: Contrast) -> Telling:
+    sentence = (
+        f"Of {who}, {share(found.exposed_bad / found.exposed) if found.exposed else '–'} were never shown; of the others "
+        f"{share(found.rest_bad / found.rest) if found.rest else '–'}."
+    )
+    return Telling(who, sentence, found)
+
+
+def _kept(harm: Harm) -> list[str]:
+    """What a dump of the store says against a cause that loses."""
+    kept = harm.symptoms.stored.kept.total()
+    return [f"{count(kept, 'missed message')} are in the store: stored, but not served."] if kept else []

@@ -1,0 +1,85 @@
+"""The right cause is among the first two, and a sound run has none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis.causes.cause import Cause
+from analysis.causes.effective import EffectiveContract, effective_contract
+from analysis.causes.likely import likely_causes
+from analysis.check import check
+from analysis.judged import Judged
+from analysis.load import load
+from goldfish.contract import Contract
+
+from . import faulty
+from .faulty import Memory, Swarm, play
+from .runs import Process, window, write
+
+ALONE = Swarm()
+PAIRS = Swarm(together=1.0, scenario="pairs", users=30)
+PAUSES = Swarm(pause=0.5)
+
+
+def diagnosed(
+    directory: Path, process: Process, contract: Contract | None = None
+) -> tuple[list[Cause], EffectiveContract | None]:
+    contract = contract or Contract()
+    record = load(write(directory, process, contract=contract))
+    judged = Judged(record.start_ns, record.cited)
+    for conversation in record.conversations.values():
+        judged.add(check(conversation, contract))
+    effective = effective_contract(judged.symptoms.sample, contract)
+    return likely_causes(judged, contract, effective), effective
+
+
+FAULTS: list[tuple[str, Any, dict[str, Any], tuple[Swarm, ...]]] = [
+    ("own-copies", faulty.OwnCopies, {}, (ALONE,)),
+    ("own-copies", faulty.OwnCopies, {"only": "m2"}, (ALONE, PAIRS)),
+    ("own-copies", faulty.OwnCopies, {}, (Swarm(instances=(None,)),)),
+    ("split-memory", faulty.SplitMemory, {}, (ALONE,)),
+    ("split-memory", faulty.SplitMemory, {"only": "m2"}, (ALONE, PAIRS)),
+    ("late-reads", faulty.ReplicaLag, {}, (ALONE,)),
+    ("late-reads", faulty.ReplicaLag, {"lag_ms": 40}, (ALONE, PAIRS)),
+    ("late-reads", faulty.ReplicaLag, {}, (Swarm(instances=(None,)),)),
+    ("lost-update", faulty.LostUpdate, {}, (PAIRS, ALONE)),
+    ("lost-update", faulty.LostUpdate, {}, (PAIRS,)),
+    ("smaller-window", faulty.SmallWindow, {}, (ALONE,)),
+    ("smaller-window", faulty.SmallWindow, {"messages": 3}, (ALONE, PAIRS)),
+    ("smaller-window", faulty.TokenWindow, {}, (ALONE,)),
+    ("lost-at-once", faulty.Crash, {}, (ALONE, PAIRS)),
+    ("lost-at-once", faulty.Flush, {}, (ALONE,)),
+    ("never-stored", faulty.Swallow, {}, (ALONE,)),
+    ("never-stored", faulty.Swallow, {"instance": "m2", "share": 1.0}, (ALONE, PAIRS)),
+    ("never-stored", faulty.Swallow, {"role": "assistant", "share": 1.0}, (ALONE,)),
+    ("never-stored", faulty.Swallow, {"size": 4_000, "share": 1.0}, (ALONE, PAIRS)),
+    ("expired-early", faulty.IdleExpiry, {}, (PAUSES,)),
+    ("expired-early", faulty.AgeExpiry, {}, (PAUSES,)),
+    ("disappearing", faulty.Eviction, {}, (ALONE,)),
+    ("no-idempotency", faulty.StoredAgain, {}, (Swarm(retries=0.2),)),
+    ("order-by-timestamp", faulty.ClockOrder, {}, (ALONE,)),
+    ("shared-state", faulty.SharedState, {}, (ALONE,)),
+    ("key-too-short", faulty.SharedState, {"only": None}, (ALONE,)),
+    ("length-limit", faulty.Cut, {}, (ALONE,)),
+]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(
+    ("code", "fault", "parameters", "swarms"), FAULTS, ids=[f"{c}-{f.__name__}-{n}" for n, (c, f, _, _) in enumerate(FAULTS)]
+)
+def test_the_right_cause_is_among_the_first_two(
+    tmp_path: Path, code: str, fault: Any, parameters: dict[str, Any], swarms: tuple[Swarm, ...], seed: int
+) -> None:
+    causes, _ = diagnosed(tmp_path, play(fault(seed, **parameters), *swarms, seed=seed))
+    told = [f"{cause.explains:.2f} {cause.code}: {cause.title} + {cause.evidence_for} - {cause.evidence_against}" for cause in causes]
+    print("\n".join(told))
+    assert code in [cause.code for cause in causes[:2]], told
+
+
+@pytest.mark.parametrize("swarm", [ALONE, PAIRS, PAUSES, Swarm(retries=0.2), Swarm(limit=4)])
+def test_a_sound_run_has_no_cause(tmp_path: Path, swarm: Swarm) -> None:
+    assert diagnosed(tmp_path, play(Memory(1), swarm)) == ([], None)
