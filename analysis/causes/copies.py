@@ -51,9 +51,10 @@ def apart(harm: Harm, *, late_only: bool = False) -> Apart | None:
     named = int(same.sum() + other.sum())
     if not named or same_all.sum() < PAIRS_MIN or other_all.sum() < PAIRS_MIN:
         return None
-    pooled = same.sum() / same_all.sum()
-    at_home = np.divide(same, same_all, out=np.full(same.shape, pooled), where=same_all > 0)
-    attributable = max(0.0, float(other.sum() - (other_all * at_home).sum()) / (named + int(unknown.sum())))
+    # Where nothing of that age was read by the instance that wrote it, there is no telling what it would have lacked.
+    comparable = same_all > 0
+    excess = float((other - other_all * same / np.maximum(same_all, 1))[comparable].sum())
+    attributable = max(0.0, excess / (named + int(unknown.sum())))
     cases = harm.harmed_by["missing"]
     sure = certainty(int(other.sum()), named, int(other_all.sum()), int(same_all.sum()), cases)
     return Apart(int(other.sum()), int(other_all.sum()), int(same.sum()), int(same_all.sum()), attributable * sure)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from itertools import cycle
 from typing import Any
 
 from goldfish.oplog import Append, Odd, Operation, Owner, Recall, Said, encode_runs
@@ -72,7 +71,8 @@ class Swarm:
     scenario: str = "chat"
     spread_ms: float = 8_000
     """Users start anywhere in this time."""
-    instances: tuple[str, ...] | tuple[None, ...] = INSTANCES
+    named: bool = True
+    """Whether answers name their instance."""
     limit: int | None = None
 
 
@@ -104,16 +104,13 @@ def _story(
     rows: list[Operation],
 ) -> None:
     """One user's conversation, as steps to be taken in the order of time."""
-    balance = cycle(swarm.instances)
-    for _ in range(rng.randrange(3)):
-        next(balance)
     now = rng.uniform(0, swarm.spread_ms)
     talk = f"c{name}"
     who = {"scenario": swarm.scenario, "user": f"u{name}", "conversation": talk, "session": f"s{name}"}
     said = {"phone": 0, "laptop": 0}
 
     def say(device: str, start: float) -> float:
-        instance = next(balance)
+        instance = rng.choice(INSTANCES)
         end = start + rng.uniform(3, 9)
         seq = said[device]
         said[device] += 2
@@ -127,7 +124,7 @@ def _story(
         # The first answer is lost, so it is sent once more.
         _send(device, lines, start, end, instance, outcome="info")
         again = end + rng.uniform(5, 20)
-        _send(device, lines, again, again + 4, next(balance), attempt=2)
+        _send(device, lines, again, again + 4, rng.choice(INSTANCES), attempt=2)
         return again + 4
 
     def _send(
@@ -145,7 +142,9 @@ def _story(
             Said(seq=line.seq, turn=line.seq // 2, role=line.role, text=f"text {line.seq}", bytes=line.size)
             for line in lines
         ]
-        told = {"instance": instance, "status": 201} if outcome == "ok" else {"reason": "timeout"}
+        told: dict[str, Any] = {"status": 201, "instance": instance if swarm.named else None}
+        if outcome != "ok":
+            told = {"reason": "timeout"}
         rows.append(
             Append(
                 id=0, device=device, start_ns=int(start * MS), end_ns=int(end * MS), outcome=outcome, attempt=attempt,
@@ -154,13 +153,14 @@ def _story(
         )  # fmt: skip
 
     def look(device: str, start: float, phase: str = "load") -> float:
-        instance, end = next(balance), start + rng.uniform(2, 6)
+        instance, end = rng.choice(INSTANCES), start + rng.uniform(2, 6)
 
         def answer() -> None:
             lines = memory.read(start + 1, instance, talk)
             if swarm.limit is not None:
                 lines = lines[-swarm.limit :]
-            rows.append(_recall(lines, device, start, end, instance, phase, swarm.limit, talk, who))
+            named = instance if swarm.named else None
+            rows.append(_recall(lines, device, start, end, named, phase, swarm.limit, talk, who))
 
         steps.append((start + 1, len(steps), answer))
         return end
