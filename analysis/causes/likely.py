@@ -19,7 +19,7 @@ from analysis.causes.effective import EffectiveContract
 from analysis.causes.harm import Harm
 from analysis.causes.lateness import late_reads
 from analysis.causes.limits import expired_early, smaller_window
-from analysis.causes.loss import burst, disappearing, lost_at_once, lost_update, never_stored, overlap
+from analysis.causes.loss import burst, disappearing, lost_at_once, lost_update, never_stored
 from analysis.judged import Judged
 from goldfish.anomalies import ANOMALIES
 from goldfish.contract import Contract
@@ -55,7 +55,8 @@ def _of_loss(harm: Harm, contract: Contract, effective: EffectiveContract | None
     apart = max(_weight(copies), _weight(split))
     expired = _less(expired_early(harm), (1 - _weight(window)) * (1 - apart))
     update = _less(lost_update(harm), 1 - _weight(window))
-    specific = (1 - max(apart, _weight(window), _weight(expired))) * (1 - overlap(harm).weight)
+    overwritten = _weight(update) * harm.missed / harm.gone if harm.gone else 0.0
+    specific = (1 - max(apart, _weight(window), _weight(expired))) * (1 - min(1.0, overwritten))
     at_once = _less(lost_at_once(harm), specific)
     stretch = burst(harm)
     in_burst = (

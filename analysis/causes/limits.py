@@ -7,8 +7,8 @@ from collections import Counter
 import numpy as np
 
 from analysis.causes.cause import Cause
-from analysis.causes.harm import Harm
-from analysis.symptoms.scale import BINS, ends, told
+from analysis.causes.harm import Harm, Numbers
+from analysis.symptoms.scale import MS, ends, told, unstepped
 from goldfish.contract import Contract
 from goldfish.table import count, share
 
@@ -35,12 +35,15 @@ def smaller_window(harm: Harm, contract: Contract) -> Cause | None:
         shorter = sum(number for (length, form), number in numbers.items() if form != "sound" and length < longest)
         weight = full / harm.lossy
     else:
-        lengths = [length for (length, form) in numbers if form == "newest"]
+        limit = _size_limit(harm)
+        if limit is None:
+            return None
+        size, quality = limit
         evidence.append(
-            f"These lists had {min(lengths)} to {max(lengths)} elements: not a number of messages, but of bytes or tokens?"
+            f"Lists had no length in common, but a size: hardly any sound one held {size:,} bytes or more, and those that "
+            "lacked something would have."
         )
-        weight = 0.5 * newest / harm.lossy
-        shorter = 0
+        weight, shorter = quality * newest / harm.lossy, 0
     against = []
     if harm.lossy > newest:
         against.append(f"{count(harm.lossy - newest, 'lossy recall')} lacked others than the oldest.")
@@ -60,6 +63,18 @@ def smaller_window(harm: Harm, contract: Contract) -> Cause | None:
     )
 
 
+def _size_limit(harm: Harm) -> tuple[int, float] | None:
+    """The size that lists do not exceed, and how well it parts sound lists from those that lack their oldest part."""
+    sizes = harm.symptoms.lists.size
+    steps = max((step for step, _ in sizes), default=0) + 1
+    bad, good = np.zeros(steps, dtype=np.int64), np.zeros(steps, dtype=np.int64)
+    for (step, form), number in sizes.items():
+        if form in ("newest", "sound"):
+            (bad if form == "newest" else good)[step] += number
+    found = _threshold(bad, good)
+    return (round(unstepped(found[0])), found[1]) if found else None
+
+
 def expired_early(harm: Harm) -> Cause | None:
     """Histories that are gone after a pause, or messages that are gone at an age."""
     return max(
@@ -73,25 +88,28 @@ REMEDY = "Look at expiry times in every store and cache on the way, and at what 
 
 
 def _after_a_pause(harm: Harm) -> Cause | None:
-    blank, rest = np.zeros(BINS, dtype=np.int64), np.zeros(BINS, dtype=np.int64)
+    steps = max((traits.pause for traits in harm.symptoms.traits.asked), default=0) + 1
+    lossy, sound = np.zeros(steps, dtype=np.int64), np.zeros(steps, dtype=np.int64)
     for traits, number in harm.symptoms.traits.asked.items():
-        (blank if traits.shape == "blank" else rest)[traits.idle] += number
-    found = _threshold(blank, rest)
-    if found is None or not harm.lossy:
+        (sound if traits.shape == "sound" else lossy)[traits.pause] += number
+    found = _threshold(lossy, sound)
+    if found is None:
         return None
     at, quality = found
-    bad, good = int(blank[at:].sum()), int(rest[at:].sum())
-    early = int(blank[:at].sum())
+    pause = told(unstepped(at) * MS)
+    bad, good = int(lossy[at:].sum()), int(sound[at:].sum())
+    early = int(lossy[:at].sum())
     return Cause(
         code="expired-early",
-        title=f"Histories expire after a pause: gone when nobody asked for {told(ends(at)[0])}",
+        title=f"Histories expire after a pause: gone when nothing happened for about {pause}",
         anomaly="missing",
-        explains=quality * bad / harm.lossy,
+        explains=quality * bad / int(lossy.sum()),
         evidence_for=[
-            f"After a pause of {told(ends(at)[0])} or more, {bad:,} of {count(bad + good, 'recall')} listed nothing; after "
-            f"a shorter one, {early:,} of {early + int(rest[:at].sum()):,}."
+            f"{bad:,} of {count(int(lossy.sum()), 'lossy recall')} lacked what was said before a pause of about "
+            f"{pause} or more.",
+            f"Of {count(int(sound.sum()), 'sound recall')}, {good:,} showed something from before such a pause.",
         ],
-        evidence_against=[f"{count(good, 'recall')} after such a pause listed something."] if good else [],
+        evidence_against=[f"{count(early, 'recall')} lacked something without such a pause."] if early else [],
         remedy=REMEDY,
     )
 
@@ -118,7 +136,7 @@ def _at_an_age(harm: Harm) -> Cause | None:
     )
 
 
-def _threshold(bad: np.ndarray, good: np.ndarray) -> tuple[int, float] | None:
+def _threshold(bad: Numbers, good: Numbers) -> tuple[int, float] | None:
     """The bin from which on it is bad, and how well it parts good from bad: Youden's J (Cancer 3, 1950), 0 to 1."""
     if bad.sum() < 3 or good.sum() < 3:
         return None

@@ -43,24 +43,19 @@ def lost_update(harm: Harm) -> Cause | None:
     found = overlap(harm)
     if not found.exposed_bad:
         return None
-    always = not found.rest
-    # With no other messages to compare with, overlap is no more than suspicious.
-    weight = 0.5 * harm.gone / harm.missed if always else found.weight * harm.gone / harm.missed
-    evidence = [
-        f"Of messages written while another append of the conversation was under way, "
-        f"{share(found.exposed_bad / found.exposed)} were lost ({found.exposed_bad:,} of {found.exposed:,})"
-        + (
-            f"; of the others {share(found.rest_bad / found.rest)} ({found.rest_bad:,} of {found.rest:,})."
-            if found.rest
-            else "."
-        )
-    ]
-    missing, pairs = harm.ages
+    lost = f"{share(found.exposed_bad / found.exposed)} were lost ({found.exposed_bad:,} of {found.exposed:,})"
+    alone = f"; of the others {share(found.rest_bad / found.rest)} ({found.rest_bad:,} of {found.rest:,})" if found.rest else ""
+    evidence = [f"Of messages written while another append of the conversation was under way, {lost}{alone}."]
     against = _kept(harm)
-    if always:
-        against.append(
-            "Every message was written at the same time as another one, so there is nothing to compare with."
-        )
+    twins = harm.symptoms.traits.twins
+    one_wins = _one_wins(twins)
+    if one_wins > TELLING:
+        evidence.append(f"Of two appends at once exactly one was lost in {twins[1]:,} of {count(twins.total(), 'case')}.")
+    weight = found.weight
+    if not found.rest:
+        # With no other messages to compare with, overlap alone is no more than suspicious.
+        weight = 0.5 + 0.5 * one_wins
+        against.append("Every message was written at the same time as another one: nothing to compare with.")
     if found.rest_bad:
         against.append(f"{count(found.rest_bad, 'message')} written alone were lost as well.")
     if harm.late:
@@ -69,12 +64,22 @@ def lost_update(harm: Harm) -> Cause | None:
         code="lost-update",
         title="Writers overwrite each other: read, append, write back without a lock",
         anomaly="missing",
-        explains=weight,
+        explains=weight * harm.gone / harm.missed,
         evidence_for=evidence,
         evidence_against=against,
         remedy="Look at how an append reaches the store: append atomically, or hold a lock (or compare a version) over "
         "read and write.",
     )
+
+
+def _one_wins(twins: Counter[int]) -> float:
+    """How much oftener exactly one of two is lost than if each were lost by itself: 0 as often, 1 always."""
+    pairs = twins.total()
+    if not pairs:
+        return 0.0
+    lost = (twins[1] + 2 * twins[2]) / (2 * pairs)
+    by_itself = 2 * lost * (1 - lost)
+    return max(0.0, (twins[1] / pairs - by_itself) / (1 - by_itself))
 
 
 class Burst(NamedTuple):
@@ -224,7 +229,8 @@ def telling_trait(harm: Harm) -> Telling | None:
     for bits in sorted({traits.size for traits in harm.said})[1:]:
         found = by_trait(harm, lambda t, b=bits: t.size >= b, lambda t: not t.seen)  # type: ignore[misc]
         candidates.append(_told(f"those of {1 << (bits - 1):,} bytes and more", found))
-    best = max(candidates, key=lambda telling: telling.found.weight, default=None)
+    # Of traits that account for as much, the one that fewest have says most.
+    best = max(candidates, key=lambda told: (round(told.found.weight, 2), -told.found.exposed), default=None)
     return best if best is not None and best.found.weight >= TELLING else None
 
 

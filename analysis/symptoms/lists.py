@@ -1,7 +1,7 @@
 """How long recalled lists are: a memory that keeps less than it promises shows lists that never grow beyond a length.
 
 Under a smaller window every lossy list is exactly as long as the longest list of all, and what is missing stands before
-everything that is shown.
+everything that is shown. Under one that is counted in bytes or tokens the same holds of the sizes of lists, roughly.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Literal
 
 from analysis.check import Checked
+from analysis.symptoms.scale import step_of
 from analysis.symptoms.traits import shape
 
 Form = Literal["sound", "newest", "holed", "blank"]
@@ -21,9 +22,13 @@ class Lists:
 
     def __init__(self) -> None:
         self.number: Counter[tuple[str, int, Form]] = Counter()
+        self.size: Counter[tuple[int, Form]] = Counter()
+        """By the step of the size in bytes: of what a sound list holds, and of what a lossy one would hold if it had room
+        for the newest message that it lacks."""
 
     def add(self, checked: Checked) -> None:
         """Take in one judged conversation."""
+        sizes = {sent.message: sent.said.bytes for sent in checked.sent.values()}
         for entry in checked.listed:
             if not entry.judgement.checked or entry.row.view == "store":
                 continue
@@ -34,7 +39,14 @@ class Lists:
             if form == "holed" and "head" in positions and positions <= {"head", "unplaced"}:
                 form = "newest"
             self.number[checked.conversation.scenario, entry.row.length, form] += 1
+            size = sum(map(sizes.__getitem__, entry.shown))
+            if entry.judgement.missing:
+                newest = max((lost.message for lost in entry.judgement.missing), key=lambda message: message.sent_ns)
+                size += sizes[newest]
+            self.size[step_of(size), form] += 1
 
     def merge(self, other: Lists) -> None:
         """Take in another share."""
         self.number.update(other.number)
+        self.size.update(other.size)
+

@@ -1,8 +1,9 @@
-"""Lengths of time and of texts, in bins whose ends people can read."""
+"""Ages in bins whose ends people can read; pauses and sizes in finer steps, for limits nobody chose to be round."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
+from math import log2
 
 MS = 1_000_000
 EDGES_NS = tuple(step * 10**power * MS for power in range(6) for step in (1, 2, 5))
@@ -18,6 +19,16 @@ def bin_of(length_ns: int) -> int:
 def ends(number: int) -> tuple[int, int | None]:
     """From and up to which length of time a bin reaches; None: without end."""
     return (EDGES_NS[number - 1] if number else 0), (EDGES_NS[number] if number < len(EDGES_NS) else None)
+
+
+def step_of(value: float) -> int:
+    """A step on a scale of which four double the value; 0 up to 1."""
+    return max(0, round(4 * log2(value))) if value > 1 else 0
+
+
+def unstepped(step: int) -> float:
+    """Where a step begins."""
+    return float(2 ** ((step - 0.5) / 4)) if step else 0.0
 
 
 def told(length_ns: float) -> str:

@@ -6,16 +6,15 @@ a bad end may be its reason, and cannot be its consequence.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from typing import Literal, NamedTuple
 
 from analysis.check import Checked
 from analysis.fates import ENDS, End
 from analysis.listed import Listed
-from analysis.symptoms.scale import bin_of
+from analysis.symptoms.scale import MS, step_of
 from goldfish.oplog import Append
 
 Shape = Literal["sound", "lossy", "blank"]
@@ -46,10 +45,9 @@ class AskedTraits(NamedTuple):
     connection: str
     limited: bool
     """A limit was asked for."""
-    idle: int
-    """Bin of the time since the last ok operation of the conversation ended."""
-    silent: int
-    """Bin of the time since its last ok append ended."""
+    pause: int
+    """Step of the longest pause in milliseconds of the conversation between the message in question and the recall. That is the newest
+    missing one if some are missing, and the oldest shown one if none is."""
     shape: Shape
 
 
@@ -59,6 +57,8 @@ class Traits:
     def __init__(self) -> None:
         self.said: Counter[SaidTraits] = Counter()
         self.asked: Counter[AskedTraits] = Counter()
+        self.twins: Counter[int] = Counter()
+        """Pairs of appends that overlapped, by how many of the two lost a message for good."""
 
     def add(self, checked: Checked) -> None:
         """Take in one judged conversation."""
@@ -85,21 +85,18 @@ class Traits:
                     fate.name != "lost: never visible",
                 )
             ] += 1
-        writes = sorted(row.end_ns for row in appends if row.outcome == "ok")
-        reads = sorted(entry.row.end_ns for entry in checked.listed)
+        self._count_twins(checked, appends)
+        pauses = _Pauses(checked)
         for entry in checked.listed:
             if entry.judgement.checked and entry.row.view != "store":
                 row = entry.row
-                silent_ns = _since(writes, row.start_ns)
-                idle_ns = min(silent_ns, _since(reads, row.start_ns))
                 self.asked[
                     AskedTraits(
                         conversation.scenario,
                         row.instance,
                         row.connection,
                         row.limit is not None,
-                        bin_of(idle_ns),
-                        bin_of(silent_ns),
+                        step_of(pauses.longest(entry) / MS),
                         shape(entry),
                     )
                 ] += 1
@@ -108,6 +105,18 @@ class Traits:
         """Take in another share."""
         self.said.update(other.said)
         self.asked.update(other.asked)
+        self.twins.update(other.twins)
+
+    def _count_twins(self, checked: Checked, appends: list[Append]) -> None:
+        bad = {
+            checked.sent_of(message).append.id for message, fate in checked.fates.items() if ENDS.get(fate.name) == "gone"
+        }
+        if not bad:
+            return
+        ordered = sorted((row for row in appends if row.outcome == "ok"), key=lambda row: row.start_ns)
+        for one, other in pairwise(ordered):
+            if other.start_ns <= one.end_ns:
+                self.twins[(one.id in bad) + (other.id in bad)] += 1
 
 
 def shape(entry: Listed) -> Shape:
@@ -129,7 +138,25 @@ def _overlapped(appends: Iterable[Append]) -> set[int]:
     return found
 
 
-def _since(ends_ns: list[int], start_ns: int) -> int:
-    """From the last of sorted ends to a start; an end after it counts as none."""
-    before = bisect_left(ends_ns, start_ns)
-    return start_ns - ends_ns[before - 1] if before else 0
+class _Pauses:
+    """The times in which nothing that was answered happened to a conversation."""
+
+    def __init__(self, checked: Checked) -> None:
+        conversation = checked.conversation
+        answered = [row for _, row in (*conversation.appends, *conversation.recalls) if row.outcome == "ok"]
+        answered.sort(key=lambda row: row.start_ns)
+        self._sent = checked.sent_of
+        self._at = {row.id: at for at, row in enumerate(answered)}
+        self._pauses: list[int] = []
+        """Before each operation; none if another one was still under way."""
+        ended = answered[0].start_ns if answered else 0
+        for row in answered:
+            self._pauses.append(max(0, row.start_ns - ended))
+            ended = max(ended, row.end_ns)
+
+    def longest(self, entry: Listed) -> int:
+        """The longest pause between the message in question and a recall."""
+        missing = [lost.message for lost in entry.judgement.missing]
+        of = max(missing, key=lambda m: m.sent_ns) if missing else min(entry.shown, key=lambda m: m.sent_ns, default=None)
+        since = self._at.get(self._sent(of).append.id, 0) if of is not None else 0
+        return max(self._pauses[since + 1 : self._at[entry.row.id] + 1], default=0)

@@ -416,10 +416,9 @@ class SharedState(Memory):
 
     def read(self, at_ms: float, instance: str, conversation: str) -> list[Line]:
         lines = super().read(at_ms, instance, conversation)
+        before, self.before = self.before, lines
         if self.only in (None, instance) and self.random.random() < 0.1:
-            lines = [*lines, *self.before[-1:]]
-        if lines and lines[-1].conversation == conversation:
-            self.before = lines
+            return [*lines, *(line for line in before[-1:] if line.conversation != conversation)]
         return lines
 
 
