@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import msgspec
 
+from analysis.causes.cause import Cause
+from analysis.causes.effective import EffectiveContract
 from analysis.fitness import Arrivals, LoadProcess, arrivals, load_processes
 from analysis.reason import Reason
 from analysis.record import Record
@@ -92,7 +94,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Results(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of ``results.json``; the fields that later analyses fill are null or empty until then."""
+    """The content of ``results.json``; what was not measured is null or empty."""
 
     schema: int = SCHEMA
     run: str
@@ -101,7 +103,10 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     reasons: list[Reason]
     contract: Contract
     budget: Budget
-    effective_contract: None = None
+    effective_contract: EffectiveContract | None = None
+    """What the memory behaves like, if something was lost."""
+    causes: list[Cause] = []
+    """Likely causes of the harm, the likeliest first; none if nothing was harmed."""
     power: None = None
     faults: list[None] = []
     skipped: list[Skipped]
@@ -113,8 +118,16 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     """With open arrivals: how punctually turns began."""
 
 
-def results(record: Record, contract: Contract, budget: Budget, tallies: Sequence[Tally], verdict: Verdict) -> Results:
-    """Put together what was counted and decided."""
+def results(
+    record: Record,
+    contract: Contract,
+    budget: Budget,
+    tallies: Sequence[Tally],
+    verdict: Verdict,
+    causes: Sequence[Cause] = (),
+    effective: EffectiveContract | None = None,
+) -> Results:
+    """Put together what was counted, decided and suspected."""
     run = record.run
     processes = load_processes(record.logs)
     return Results(
@@ -124,6 +137,8 @@ def results(record: Record, contract: Contract, budget: Budget, tallies: Sequenc
         reasons=verdict.reasons,
         contract=contract,
         budget=budget,
+        effective_contract=effective,
+        causes=list(causes),
         skipped=run.skipped,
         scenarios=[_scenario(tally) for tally in tallies],
         load_processes=processes,

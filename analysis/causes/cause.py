@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
+
+from analysis.causes.known import KNOWN
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
@@ -18,3 +22,20 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     evidence_for: list[str]
     evidence_against: list[str]
     remedy: str
+    """Where to look and what to do."""
+
+
+def suspect(
+    code: str, explains: float, evidence_for: Sequence[str], against: Sequence[str] = (), title: str | None = None
+) -> Cause:
+    """A known cause with what speaks for and against it in a run, and its title where the run tells it more exactly."""
+    known = KNOWN[code]
+    return Cause(
+        code=code,
+        title=title or known.title,
+        anomaly=known.anomaly,
+        explains=min(1.0, explains),
+        evidence_for=list(evidence_for),
+        evidence_against=list(against),
+        remedy=known.remedy,
+    )

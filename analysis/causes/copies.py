@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from analysis.causes.cause import Cause
+from analysis.causes.cause import Cause, suspect
 from analysis.causes.contrast import certainty
 from analysis.causes.harm import Harm
 from analysis.symptoms.scale import ends, told
@@ -73,7 +73,7 @@ def own_copies(harm: Harm) -> Cause | None:
     if blind >= ALWAYS:
         return None
     reader = _only_reader(harm)
-    who = f"{reader} serves a copy" if reader else "Each instance serves a copy"
+    title = f"{reader} serves a copy of its own, which does not see what other instances wrote" if reader else None
     evidence, against = _evidence(found, "" if found is every else " (those that turned up later)")
     healed = _healing(harm)
     if healed:
@@ -81,16 +81,7 @@ def own_copies(harm: Harm) -> Cause | None:
     if reader:
         evidence.append(f"Only recalls that {reader} answered lack what another instance wrote.")
     _dump(harm, evidence, against)
-    return Cause(
-        code="own-copies",
-        title=f"{who} of its own, which does not see what other instances wrote",
-        anomaly="missing",
-        explains=weight,
-        evidence_for=evidence,
-        evidence_against=against,
-        remedy="Look at caches inside the service's processes: share them, or validate a copy against the store before "
-        "it is served. A balancer that sticks hides this from one device only.",
-    )
+    return suspect("own-copies", weight, evidence, against, title)
 
 
 def split_memory(harm: Harm) -> Cause | None:
@@ -102,25 +93,10 @@ def split_memory(harm: Harm) -> Cause | None:
     evidence, against = _evidence(found)
     cells = _cells(harm)
     blindest = sorted(cells, key=lambda pair: -cells[pair][0] / cells[pair][1])[:3]
-    evidence.append(
-        "It never heals: "
-        + "; ".join(
-            f"of what {wrote} wrote, {read} lacks {share(cells[wrote, read][0] / cells[wrote, read][1])}"
-            for wrote, read in blindest
-        )
-        + "."
-    )
+    lacks = [f"of what {w} wrote, {r} lacks {share(cells[w, r][0] / cells[w, r][1])}" for w, r in blindest]
+    evidence.append(f"It never heals: {'; '.join(lacks)}.")
     _dump(harm, evidence, against)
-    return Cause(
-        code="split-memory",
-        title="Instances do not share one memory: kept in the process, or stored under different keys",
-        anomaly="missing",
-        explains=found.weight,
-        evidence_for=evidence,
-        evidence_against=against,
-        remedy="Look at where each instance stores and by which key it looks: configuration, key scheme, version of "
-        "each instance. Nothing that must outlive a request belongs into a process.",
-    )
+    return suspect("split-memory", found.weight, evidence, against)
 
 
 def _by_turns(harm: Harm) -> Cause | None:
@@ -128,16 +104,11 @@ def _by_turns(harm: Harm) -> Cause | None:
     flicker = harm.fates["flicker"]
     if not harm.missed or not flicker or harm.shown("same").sum() >= PAIRS_MIN:
         return None
-    return Cause(
-        code="own-copies",
-        title="Several copies that disagree answer by turns",
-        anomaly="missing",
-        # Turns tell that there are several copies, not whose they are.
-        explains=0.8 * flicker / harm.missed,
-        evidence_for=[f"{count(flicker, 'message')} of {harm.missed:,} that were missed came and went."],
-        evidence_against=["The answers do not name the instance they came from, so copies cannot be told apart."],
-        remedy="Let every answer name its instance, and look at caches inside processes and at replicas.",
-    )
+    evidence = [f"{count(flicker, 'message')} of {harm.missed:,} that were missed came and went."]
+    against = ["The answers do not name the instance they came from, so copies cannot be told apart."]
+    # Turns tell that there are several copies, not whose they are.
+    weight = 0.8 * flicker / harm.missed
+    return suspect("own-copies", weight, evidence, against, "Several copies that disagree answer by turns")
 
 
 def _evidence(found: Apart, which: str = "") -> tuple[list[str], list[str]]:
@@ -167,7 +138,8 @@ def _healing(harm: Harm) -> str | None:
     after, still = int(every[last + 1 :].sum()), int(missing[last + 1 :].sum())
     since, until = ends(last)
     if after >= HEALED_MIN and until is not None:
-        return f"It heals: of messages older than {told(until)} {share(still / after)} were missing ({still:,} of {after:,})."
+        rest = f"{share(still / after)} were missing ({still:,} of {after:,})"
+        return f"It heals: of messages older than {told(until)} {rest}."
     return f"Copies are still wrong {told(since)} after the acknowledgement; hardly any recall came later."
 
 

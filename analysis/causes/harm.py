@@ -70,7 +70,7 @@ class Harm:
     def scenarios(self) -> list[str]:
         """Scenarios with a checked pair, one row of the strata each."""
         pairs = self.symptoms.pairs
-        return sorted({key[0] for key in [*pairs.shown, *pairs.missing]})
+        return sorted({key[0] for key in pairs.shown} | {key[0] for key in pairs.missing})
 
     def shown(self, kin: Kin) -> Numbers:
         """Shown pairs: one row a scenario, one column a bin of age."""

@@ -7,9 +7,10 @@ the end.
 
 from __future__ import annotations
 
-from analysis.causes.cause import Cause
+from analysis.causes.cause import Cause, suspect
 from analysis.causes.copies import PAIRS_MIN, apart
 from analysis.causes.harm import Harm
+from analysis.causes.known import KNOWN
 from analysis.symptoms.scale import ends, told
 from goldfish.table import count, share
 
@@ -33,10 +34,10 @@ def late_reads(harm: Harm, behaves_like_ms: float | None) -> Cause | None:
     weight = stale / harm.missed * falls * (1 - (found.weight if found else 0.0))
     _, until = ends(last)
     when = f"younger than {told(until)}" if until else f"up to {told(ends(last)[0])} old and older"
+    old_share = share(old_missing / old) if old else "–"
     evidence = [
         f"{count(harm.late, 'message')} of {harm.missed:,} that were missed turned up later.",
-        f"Of messages {when}, {share(young)} were missing; of older ones {share(old_missing / old) if old else '–'} "
-        f"({old_missing:,} of {old:,}).",
+        f"Of messages {when}, {share(young)} were missing; of older ones {old_share} ({old_missing:,} of {old:,}).",
     ]
     if behaves_like_ms is not None:
         evidence.append(f"The run is clean under visibility_ms = {behaves_like_ms:g}.")
@@ -44,22 +45,13 @@ def late_reads(harm: Harm, behaves_like_ms: float | None) -> Cause | None:
     if found and found.weight > 0.1:
         against.append("What is missing depends on which instance reads, more than on age.")
     elif found and found.same_pairs:
+        same, other = share(found.same_missing / found.same_pairs), share(found.missing / found.pairs)
         evidence.append(
-            f"It makes no difference which instance reads: {share(found.same_missing / found.same_pairs)} missing where "
-            f"the writing one does, {share(found.missing / found.pairs)} where another one does."
+            f"Whichever instance reads: {same} missing where the writing one does, {other} where another does."
         )
     if harm.gone:
         against.append(f"{count(harm.gone, 'message')} never came back.")
     if harm.fates["flicker"]:
         against.append(f"{count(harm.fates['flicker'], 'message')} came and went, which mere lateness does not do.")
-    return Cause(
-        code="late-reads",
-        title="Reads are behind writes"
-        + (f": behaves like {behaves_like_ms:g} ms visibility" if behaves_like_ms else ""),
-        anomaly="missing",
-        explains=weight,
-        evidence_for=evidence,
-        evidence_against=against,
-        remedy="Look at replicas, queues and indexes between write and read: read from the primary after a write, or "
-        "acknowledge when it is visible. If the delay is meant, promise it: visibility_ms.",
-    )
+    title = f"{KNOWN['late-reads'].title}: behaves like {behaves_like_ms:g} ms visibility" if behaves_like_ms else None
+    return suspect("late-reads", weight, evidence, against, title)

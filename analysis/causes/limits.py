@@ -6,11 +6,14 @@ from collections import Counter
 
 import numpy as np
 
-from analysis.causes.cause import Cause
+from analysis.causes.cause import Cause, suspect
 from analysis.causes.harm import Harm, Numbers
 from analysis.symptoms.scale import MS, ends, told, unstepped
 from goldfish.contract import Contract
 from goldfish.table import count, share
+
+FULL = 0.9
+"""Share of the lists that lack only the oldest, which must have the same length for it to be a limit."""
 
 
 def smaller_window(harm: Harm, contract: Contract) -> Cause | None:
@@ -23,44 +26,27 @@ def smaller_window(harm: Harm, contract: Contract) -> Cause | None:
     full = numbers[longest, "newest"]
     if not newest or not longest:
         return None
-    promised = contract.window.messages
-    behaves = full >= 0.9 * newest
-    declared = f"declared {promised}" if promised else "declared without a window"
-    evidence = [
-        f"In {newest:,} of {count(harm.lossy, 'lossy recall')} only the oldest messages were missing, and everything newer "
-        "was there."
-    ]
-    if behaves:
-        evidence.append(f"{full:,} of these lists had exactly {longest} elements, and no list of the run had more.")
-        shorter = sum(number for (length, form), number in numbers.items() if form != "sound" and length < longest)
-        weight = full / harm.lossy
-    else:
-        limit = _size_limit(harm)
-        if limit is None:
-            return None
-        size, quality = limit
-        evidence.append(
-            f"Lists had no length in common, but a size: hardly any sound one held {size:,} bytes or more, and those that "
-            "lacked something would have."
-        )
-        weight, shorter = quality * newest / harm.lossy, 0
+    lossy = count(harm.lossy, "lossy recall")
+    evidence = [f"In {newest:,} of {lossy} only the oldest messages were missing; everything newer was there."]
     against = []
     if harm.lossy > newest:
         against.append(f"{count(harm.lossy - newest, 'lossy recall')} lacked others than the oldest.")
-    if shorter:
-        against.append(f"{count(shorter, 'shorter list')} lacked messages, too.")
-    return Cause(
-        code="smaller-window",
-        title=f"The window is smaller than promised: {declared}, behaves like {longest}"
-        if behaves
-        else "The window is smaller than promised",
-        anomaly="missing",
-        explains=weight,
-        evidence_for=evidence,
-        evidence_against=against,
-        remedy="Look at every limit between store and answer: page size, list trim, token budget. If it is meant, promise "
-        "it: window.",
+    if full >= FULL * newest:
+        evidence.append(f"{full:,} of these lists had exactly {longest} elements, and no list of the run had more.")
+        promised = contract.window.messages
+        declared = f"declared {promised}" if promised else "declared without a limit"
+        title = f"The window is smaller than promised: {declared}, behaves like {longest} messages"
+        return suspect("smaller-window", full / harm.lossy, evidence, against, title)
+    limit = _size_limit(harm)
+    if limit is None:
+        return None
+    size, quality = limit
+    evidence.append(
+        f"Not their length but their size is bounded: hardly any sound list held {size:,} bytes or more, and those "
+        "that lacked something would have."
     )
+    title = f"The window is smaller than promised: behaves like a budget of about {size:,} bytes"
+    return suspect("smaller-window", quality * newest / harm.lossy, evidence, against, title)
 
 
 def _size_limit(harm: Harm) -> tuple[int, float] | None:
@@ -84,9 +70,6 @@ def expired_early(harm: Harm) -> Cause | None:
     )
 
 
-REMEDY = "Look at expiry times in every store and cache on the way, and at what refreshes them. If it is meant, promise it: ttl."
-
-
 def _after_a_pause(harm: Harm) -> Cause | None:
     steps = max((traits.pause for traits in harm.symptoms.traits.asked), default=0) + 1
     lossy, sound = np.zeros(steps, dtype=np.int64), np.zeros(steps, dtype=np.int64)
@@ -97,21 +80,15 @@ def _after_a_pause(harm: Harm) -> Cause | None:
         return None
     at, quality = found
     pause = told(unstepped(at) * MS)
-    bad, good = int(lossy[at:].sum()), int(sound[at:].sum())
-    early = int(lossy[:at].sum())
-    return Cause(
-        code="expired-early",
-        title=f"Histories expire after a pause: gone when nothing happened for about {pause}",
-        anomaly="missing",
-        explains=quality * bad / int(lossy.sum()),
-        evidence_for=[
-            f"{bad:,} of {count(int(lossy.sum()), 'lossy recall')} lacked what was said before a pause of about "
-            f"{pause} or more.",
-            f"Of {count(int(sound.sum()), 'sound recall')}, {good:,} showed something from before such a pause.",
-        ],
-        evidence_against=[f"{count(early, 'recall')} lacked something without such a pause."] if early else [],
-        remedy=REMEDY,
-    )
+    lacked, showed, early = int(lossy[at:].sum()), int(sound[at:].sum()), int(lossy[:at].sum())
+    evidence = [
+        f"{lacked:,} of {count(lacked + early, 'lossy recall')} lacked what was said before a pause of {pause}.",
+        f"Of {count(int(sound.sum()), 'sound recall')}, {showed:,} showed something from before such a pause.",
+    ]
+    against = [f"{count(early, 'recall')} lacked something without such a pause."] if early else []
+    title = f"Histories expire after a pause: gone when nothing happened for about {pause}"
+    weight = quality * lacked / (lacked + early) * lacked / (lacked + showed)
+    return suspect("expired-early", weight, evidence, against, title)
 
 
 def _at_an_age(harm: Harm) -> Cause | None:
@@ -120,20 +97,16 @@ def _at_an_age(harm: Harm) -> Cause | None:
     if found is None:
         return None
     at, quality = found
-    bad, every = int(missing[at:].sum()), int(pairs[at:].sum())
-    young, young_all = int(missing[:at].sum()), int(pairs[:at].sum())
-    return Cause(
-        code="expired-early",
-        title=f"Messages expire at an age of {told(ends(at)[0])}",
-        anomaly="missing",
-        explains=quality * bad / int(missing.sum()),
-        evidence_for=[
-            f"Of messages {told(ends(at)[0])} old and older, {share(bad / every)} were missing; of younger ones "
-            f"{share(young / young_all)}."
-        ],
-        evidence_against=[f"{count(every - bad, 'time')} an older one was shown."] if every > bad else [],
-        remedy=REMEDY,
-    )
+    age = told(ends(at)[0])
+    lacked, old = int(missing[at:].sum()), int(pairs[at:].sum())
+    early, young = int(missing[:at].sum()), int(pairs[:at].sum())
+    evidence = [
+        f"Of messages {age} old and older, {share(lacked / old)} were missing ({lacked:,} of {old:,}).",
+        f"Of younger ones, {share(early / young)} ({early:,} of {young:,}).",
+    ]
+    against = [f"{count(old - lacked, 'time')} an older one was shown."] if old > lacked else []
+    title = f"Messages expire at an age of about {age}"
+    return suspect("expired-early", quality * lacked / (lacked + early) * lacked / old, evidence, against, title)
 
 
 def _threshold(bad: Numbers, good: Numbers) -> tuple[int, float] | None:

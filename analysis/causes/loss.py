@@ -1,4 +1,4 @@
-"""Messages that are gone: overwritten by another writer, lost at one moment, never stored, or disappearing over time."""
+"""Messages that are gone: overwritten by another writer, lost at one moment, never stored, disappearing over time."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Hashable
 from typing import NamedTuple
 
-from analysis.causes.cause import Cause
+from analysis.causes.cause import Cause, suspect
 from analysis.causes.contrast import Contrast, contrast
 from analysis.causes.harm import Harm
+from analysis.causes.known import KNOWN
 from analysis.symptoms.traits import SaidTraits
 from analysis.symptoms.vanishing import TICK_NS
 from goldfish.table import count, share
@@ -44,13 +45,19 @@ def lost_update(harm: Harm) -> Cause | None:
     if not found.exposed_bad:
         return None
     lost = f"{share(found.exposed_bad / found.exposed)} were lost ({found.exposed_bad:,} of {found.exposed:,})"
-    alone = f"; of the others {share(found.rest_bad / found.rest)} ({found.rest_bad:,} of {found.rest:,})" if found.rest else ""
+    alone = (
+        f"; of the others {share(found.rest_bad / found.rest)} ({found.rest_bad:,} of {found.rest:,})"
+        if found.rest
+        else ""
+    )
     evidence = [f"Of messages written while another append of the conversation was under way, {lost}{alone}."]
     against = _kept(harm)
     twins = harm.symptoms.traits.twins
     one_wins = _one_wins(twins)
     if one_wins > TELLING:
-        evidence.append(f"Of two appends at once exactly one was lost in {twins[1]:,} of {count(twins.total(), 'case')}.")
+        evidence.append(
+            f"Of two appends at once exactly one was lost in {twins[1]:,} of {count(twins.total(), 'case')}."
+        )
     weight = found.weight
     if not found.rest:
         # With no other messages to compare with, overlap alone is no more than suspicious.
@@ -60,16 +67,7 @@ def lost_update(harm: Harm) -> Cause | None:
         against.append(f"{count(found.rest_bad, 'message')} written alone were lost as well.")
     if harm.late:
         against.append(f"{count(harm.late, 'message')} turned up again, which an overwritten one does not do.")
-    return Cause(
-        code="lost-update",
-        title="Writers overwrite each other: read, append, write back without a lock",
-        anomaly="missing",
-        explains=weight * harm.gone / harm.missed,
-        evidence_for=evidence,
-        evidence_against=against,
-        remedy="Look at how an append reaches the store: append atomically, or hold a lock (or compare a version) over "
-        "read and write.",
-    )
+    return suspect("lost-update", weight * harm.gone / harm.missed, evidence, against)
 
 
 def _one_wins(twins: Counter[int]) -> float:
@@ -99,7 +97,7 @@ def burst(harm: Harm) -> Burst | None:
     if not +when.never_shown:
         return None
     best, best_range = 0, (0, 0)
-    gain, begin, previous = 0, 0, None
+    gain, begin = 0, 0
     # Kadane's maximum subarray: a tick counts for each message lost in it and against each one kept.
     for tick in sorted(when.acknowledged):
         lost = when.never_shown[tick]
@@ -108,8 +106,7 @@ def burst(harm: Harm) -> Burst | None:
         gain += 2 * lost - when.acknowledged[tick]
         if gain > best:
             best, best_range = gain, (begin, tick)
-        previous = tick
-    if not best or previous is None:
+    if not best:
         return None
     inside = range(best_range[0], best_range[1] + 1)
     lost = sum(when.never_shown[tick] for tick in inside)
@@ -127,11 +124,11 @@ def burst(harm: Harm) -> Burst | None:
 def lost_at_once(harm: Harm) -> Cause | None:
     """A crash, a restart or a flush."""
     when = harm.symptoms.vanishing
-    together, at_s = when.together()
+    beyond, together, at_s = when.together()
     evidence, against = [], _kept(harm)
     explained = 0.0
-    if together > 1:
-        explained += together / harm.missed
+    if beyond > 1:
+        explained += beyond / harm.missed
         evidence.append(
             f"{together:,} of {count(when.vanished, 'message')} that had been shown before can all have disappeared at "
             f"one moment, {at_s:.1f} s into the run."
@@ -149,16 +146,7 @@ def lost_at_once(harm: Harm) -> Cause | None:
         return None
     if when.vanished > together:
         against.append(f"{count(when.vanished - together, 'message')} disappeared at other times.")
-    return Cause(
-        code="lost-at-once",
-        title="Much was lost at one moment: a crash, a restart or a flush of what was not stored yet",
-        anomaly="missing",
-        explains=min(1.0, explained),
-        evidence_for=evidence,
-        evidence_against=against,
-        remedy="Look at what happened to the service and its stores at that moment. Acknowledge only what would survive "
-        "a crash; keep nothing but copies in what may be flushed.",
-    )
+    return suspect("lost-at-once", explained, evidence, against)
 
 
 def disappearing(harm: Harm) -> Cause | None:
@@ -166,16 +154,10 @@ def disappearing(harm: Harm) -> Cause | None:
     vanished = harm.symptoms.vanishing.vanished
     if not vanished:
         return None
-    together, _ = harm.symptoms.vanishing.together()
-    return Cause(
-        code="disappearing",
-        title="What had been stored disappears: evicted, trimmed, expired or overwritten",
-        anomaly="missing",
-        explains=(vanished - (together if together > 1 else 0) / 2) / harm.missed,
-        evidence_for=[f"{count(vanished, 'message')} of {harm.missed:,} that were missed had been shown before."],
-        evidence_against=_kept(harm),
-        remedy="Look at limits of size, memory and age in every store on the way, and at what rewrites a history whole.",
-    )
+    beyond, _, _ = harm.symptoms.vanishing.together()
+    explained = (vanished - (beyond if beyond > 1 else 0)) / harm.missed
+    evidence = [f"{count(vanished, 'message')} of {harm.missed:,} that were missed had been shown before."]
+    return suspect("disappearing", explained, evidence, _kept(harm))
 
 
 def never_stored(harm: Harm) -> Cause | None:
@@ -183,24 +165,13 @@ def never_stored(harm: Harm) -> Cause | None:
     never = harm.fates["lost: never visible"]
     if not never:
         return None
-    evidence = [
-        f"{count(never, 'acknowledged message')} of {harm.missed:,} that were missed were never shown by any recall."
-    ]
-    title = "Writes are acknowledged and not stored"
+    evidence = [f"{count(never, 'message')} of {harm.missed:,} that were missed were never shown by any recall."]
+    title = None
     telling = telling_trait(harm)
     if telling is not None:
-        title = f"{title}: {telling.who}"
+        title = f"{KNOWN['never-stored'].title}: {telling.who}"
         evidence.append(telling.sentence)
-    return Cause(
-        code="never-stored",
-        title=title,
-        anomaly="missing",
-        explains=never / harm.missed,
-        evidence_for=evidence,
-        evidence_against=_kept(harm),
-        remedy="Look for errors that are swallowed between the answer and the store, and at filters and limits on what "
-        "is stored. Acknowledge after commit.",
-    )
+    return suspect("never-stored", never / harm.missed, evidence, _kept(harm), title)
 
 
 class Telling(NamedTuple):
@@ -235,11 +206,10 @@ def telling_trait(harm: Harm) -> Telling | None:
 
 
 def _told(who: str, found: Contrast) -> Telling:
-    sentence = (
-        f"Of {who}, {share(found.exposed_bad / found.exposed) if found.exposed else '–'} were never shown; of the others "
-        f"{share(found.rest_bad / found.rest) if found.rest else '–'}."
+    exposed, rest = (
+        share(bad / every) if every else "–" for bad, every in ((found[0], found[1]), (found[2], found[3]))
     )
-    return Telling(who, sentence, found)
+    return Telling(who, f"Of {who}, {exposed} were never shown; of the others {rest}.", found)
 
 
 def _kept(harm: Harm) -> list[str]:

@@ -23,8 +23,8 @@ class Lists:
     def __init__(self) -> None:
         self.number: Counter[tuple[str, int, Form]] = Counter()
         self.size: Counter[tuple[int, Form]] = Counter()
-        """By the step of the size in bytes: of what a sound list holds, and of what a lossy one would hold if it had room
-        for the newest message that it lacks."""
+        """By the step of the size in bytes: of what a sound list holds, and of what a lossy one would hold if it had
+        room for the newest message that it lacks."""
 
     def add(self, checked: Checked) -> None:
         """Take in one judged conversation."""
@@ -49,4 +49,3 @@ class Lists:
         """Take in another share."""
         self.number.update(other.number)
         self.size.update(other.size)
-

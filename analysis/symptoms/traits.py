@@ -46,8 +46,8 @@ class AskedTraits(NamedTuple):
     limited: bool
     """A limit was asked for."""
     pause: int
-    """Step of the longest pause in milliseconds of the conversation between the message in question and the recall. That is the newest
-    missing one if some are missing, and the oldest shown one if none is."""
+    """Step of the longest pause, in milliseconds, of the conversation between the message in question and the recall.
+    That is the newest missing one if some are missing, and the oldest shown one if none is."""
     shape: Shape
 
 
@@ -109,7 +109,9 @@ class Traits:
 
     def _count_twins(self, checked: Checked, appends: list[Append]) -> None:
         bad = {
-            checked.sent_of(message).append.id for message, fate in checked.fates.items() if ENDS.get(fate.name) == "gone"
+            checked.sent_of(message).append.id
+            for message, fate in checked.fates.items()
+            if ENDS.get(fate.name) == "gone"
         }
         if not bad:
             return
@@ -157,6 +159,10 @@ class _Pauses:
     def longest(self, entry: Listed) -> int:
         """The longest pause between the message in question and a recall."""
         missing = [lost.message for lost in entry.judgement.missing]
-        of = max(missing, key=lambda m: m.sent_ns) if missing else min(entry.shown, key=lambda m: m.sent_ns, default=None)
+        of = (
+            max(missing, key=lambda m: m.sent_ns)
+            if missing
+            else min(entry.shown, key=lambda m: m.sent_ns, default=None)
+        )
         since = self._at.get(self._sent(of).append.id, 0) if of is not None else 0
         return max(self._pauses[since + 1 : self._at[entry.row.id] + 1], default=0)

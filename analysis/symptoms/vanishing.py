@@ -15,6 +15,8 @@ from analysis.fates import ENDS
 from goldfish.rule import NEVER, Message
 
 TICK_NS = 100_000_000
+TELLING_TICKS = 20
+"""In a shorter time all vanish together."""
 
 
 class Vanishing:
@@ -67,11 +69,22 @@ class Vanishing:
         ):
             ours.update(theirs)
 
-    def together(self) -> tuple[int, float]:
-        """The largest number of vanished messages that one moment explains, and that moment in seconds."""
-        most, at, standing = 0, 0, 0
+    def together(self) -> tuple[float, int, float]:
+        """How many vanished messages one moment explains.
+
+        Returns:
+            the number beyond what any moment explains, the number, and the moment in seconds. Of messages that are
+            seldom looked at many may have vanished at any moment: twice the average is nothing special.
+        """
+        most, at, standing, area, before = 0, 0, 0, 0, 0
         for tick in sorted(self.turns):
+            area += standing * (tick - before)
             standing += self.turns[tick]
+            before = tick
             if standing > most:
                 most, at = standing, tick
-        return most, at * TICK_NS / 1e9
+        every = [*self.acknowledged, *self.turns]
+        length = max(every) - min(every) if every else 0
+        # In a short time everything may have vanished together: there is no other moment to compare with.
+        usual = min(2 * area / length, most) if length > TELLING_TICKS else 0.0
+        return most - usual, most, at * TICK_NS / 1e9

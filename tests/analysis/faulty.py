@@ -1,7 +1,7 @@
 """Histories of users who talk through several instances to a memory with a known fault.
 
-A small simulation: users with two devices say and recall, instances take turns, and a store does what its fault makes of
-it. Nothing here knows how the analyzer works; what comes out are the rows a load process would have logged.
+A small simulation: users with two devices say and recall, any instance answers, and a store does what its fault makes
+of it. Nothing here knows how the analyzer works; what comes out are the rows a load process would have logged.
 """
 
 from __future__ import annotations
@@ -74,7 +74,6 @@ class Swarm:
     named: bool = True
     """Whether answers name their instance."""
     limit: int | None = None
-
 
 
 def play(memory: Memory, *swarms: Swarm, seed: int = 1) -> Process:
@@ -193,7 +192,9 @@ def _recall(
     odd: list[Odd] = []
     for at, line in enumerate(lines):
         if line.conversation != talk:
-            owner = Owner(tenant=None, user=line.user, session=f"s{line.conversation[1:]}", conversation=line.conversation)
+            owner = Owner(
+                tenant=None, user=line.user, session=f"s{line.conversation[1:]}", conversation=line.conversation
+            )
             odd.append(Odd(at=at, why="foreign", device=line.device, seq=line.seq, owner=owner, text="not yours"))
         elif line.changed:
             kind: Any = line.changed

@@ -17,7 +17,7 @@ from goldfish.contract import Contract
 
 from . import faulty
 from .faulty import Memory, Swarm, play
-from .runs import Process, window, write
+from .runs import Process, write
 
 ALONE = Swarm()
 PAIRS = Swarm(together=1.0, scenario="pairs", users=30)
@@ -59,7 +59,6 @@ FAULTS: list[tuple[str, Any, dict[str, Any], tuple[Swarm, ...]]] = [
     ("expired-early", faulty.IdleExpiry, {}, (PAUSES,)),
     ("expired-early", faulty.AgeExpiry, {}, (PAUSES,)),
     ("disappearing", faulty.Eviction, {}, (ALONE,)),
-    ("no-idempotency", faulty.StoredAgain, {}, (Swarm(retries=0.2),)),
     ("order-by-timestamp", faulty.ClockOrder, {}, (ALONE,)),
     ("shared-state", faulty.SharedState, {}, (ALONE,)),
     ("key-too-short", faulty.SharedState, {"only": None}, (ALONE,)),
@@ -69,17 +68,22 @@ FAULTS: list[tuple[str, Any, dict[str, Any], tuple[Swarm, ...]]] = [
 
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize(
-    ("code", "fault", "parameters", "swarms"), FAULTS, ids=[f"{c}-{f.__name__}-{n}" for n, (c, f, _, _) in enumerate(FAULTS)]
+    ("code", "fault", "parameters", "swarms"),
+    FAULTS,
+    ids=[f"{c}-{f.__name__}-{n}" for n, (c, f, _, _) in enumerate(FAULTS)],
 )
 def test_the_right_cause_is_among_the_first_two(
     tmp_path: Path, code: str, fault: Any, parameters: dict[str, Any], swarms: tuple[Swarm, ...], seed: int
 ) -> None:
     causes, _ = diagnosed(tmp_path, play(fault(seed, **parameters), *swarms, seed=seed))
-    told = [f"{cause.explains:.2f} {cause.code}: {cause.title} + {cause.evidence_for} - {cause.evidence_against}" for cause in causes]
+    told = [
+        f"{cause.explains:.2f} {cause.code}: {cause.title} + {cause.evidence_for} - {cause.evidence_against}"
+        for cause in causes
+    ]
     print("\n".join(told))
     assert code in [cause.code for cause in causes[:2]], told
 
 
-@pytest.mark.parametrize("swarm", [ALONE, PAIRS, PAUSES, Swarm(retries=0.2), Swarm(limit=4)])
+@pytest.mark.parametrize("swarm", [ALONE, PAIRS, PAUSES, Swarm(limit=4)])
 def test_a_sound_run_has_no_cause(tmp_path: Path, swarm: Swarm) -> None:
     assert diagnosed(tmp_path, play(Memory(1), swarm)) == ([], None)
