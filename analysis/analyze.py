@@ -7,9 +7,8 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from analysis.causes.effective import effective_contract
-from analysis.causes.likely import likely_causes
 from analysis.check import check
+from analysis.diagnosis import diagnose
 from analysis.findings import findings_table
 from analysis.judged import Judged
 from analysis.junit import junit
@@ -50,9 +49,7 @@ def analyze(directory: Path, contract_file: Path | None = None, console: Console
         patience.now("writing results")
         tallies = tally(judged, record.run.scenarios, budget.confidence)
         verdict = decide(record, judged, tallies, budget, same_contract=contract == record.run.contract)
-        effective = effective_contract(judged.symptoms.sample, contract)
-        causes = likely_causes(judged, contract, effective)
-        judgement = results(record, contract, budget, tallies, verdict, causes, effective)
+        judgement = results(record, contract, budget, tallies, verdict, diagnose(judged, contract, budget.confidence))
         report = render(page(record, judged, judgement))
         told = msgspec.to_builtins(judgement)
         publish(directory, judgement, findings_table(judged.found), summary(told), junit(told, record.run), report)

@@ -8,6 +8,7 @@ import msgspec
 
 from analysis.causes.cause import Cause
 from analysis.causes.effective import EffectiveContract
+from analysis.diagnosis import ClassRate, Diagnosis
 from analysis.fitness import Arrivals, LoadProcess, arrivals, load_processes
 from analysis.reason import Reason
 from analysis.record import Record
@@ -88,6 +89,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     requests: dict[str, Requests]
     anomalies: dict[str, int]
     """Findings per class."""
+    classes: dict[str, ClassRate] = {}
+    """Conversations with a finding of a class, for every class that was found in some scenario."""
     latency_ms: dict[str, Latency | None]
     throughput: dict[str, float | None]
     """Ok requests of the load phase per second, by kind."""
@@ -124,11 +127,11 @@ def results(
     budget: Budget,
     tallies: Sequence[Tally],
     verdict: Verdict,
-    causes: Sequence[Cause] = (),
-    effective: EffectiveContract | None = None,
+    diagnosis: Diagnosis | None = None,
 ) -> Results:
     """Put together what was counted, decided and suspected."""
     run = record.run
+    diagnosis = diagnosis or Diagnosis()
     processes = load_processes(record.logs)
     return Results(
         run=run.run,
@@ -137,17 +140,17 @@ def results(
         reasons=verdict.reasons,
         contract=contract,
         budget=budget,
-        effective_contract=effective,
-        causes=list(causes),
+        effective_contract=diagnosis.effective,
+        causes=diagnosis.causes,
         skipped=run.skipped,
-        scenarios=[_scenario(tally) for tally in tallies],
+        scenarios=[_scenario(tally, diagnosis.classes.get(tally.name, {})) for tally in tallies],
         load_processes=processes,
         latency_reliable=not any(process.saturated for process in processes),
         arrivals=arrivals(run.turns_per_second, run.counters),
     )
 
 
-def _scenario(tally: Tally) -> Scenario:
+def _scenario(tally: Tally, classes: dict[str, ClassRate]) -> Scenario:
     recalls, harmed = tally.recalls, tally.conversations
     return Scenario(
         name=tally.name,
@@ -170,6 +173,7 @@ def _scenario(tally: Tally) -> Scenario:
             if kind in ("append", "recall") or any(outcomes.values())
         },
         anomalies=dict(sorted(tally.findings.items(), key=lambda item: (-item[1], item[0]))),
+        classes=classes,
         latency_ms={kind: Latency(**latency) if latency else None for kind, latency in tally.latency_ms.items()},
         throughput=tally.throughput,
     )

@@ -9,13 +9,23 @@ import random
 import sys
 from pathlib import Path
 
+import msgspec
+
+from analysis.causes.cause import suspect
+from analysis.causes.effective import EffectiveContract
+from analysis.diagnosis import ClassRate
 from analysis.reason import Reason
 from analysis.report import render
 from analysis.report.model import (
+    AgeCurve,
+    AgeSeries,
+    Failed,
+    Fault,
     InstanceMatrix,
     LossOverTime,
     LossSeries,
     Owed,
+    Promise,
     Report,
     Row,
     Shown,
@@ -58,6 +68,18 @@ MEANINGS = {
 def scenario(name: str, checked: int, lossy: int, low: float, high: float, deff: float, clusters: int) -> Scenario:
     talks = clusters
     harmed = min(talks, round(lossy / deff)) if lossy else 0
+    disordered = lossy // 9 // 4
+    classes = {
+        name: ClassRate(
+            findings=4 * number,
+            conversations=number,
+            checked=talks,
+            rate=number / talks if talks else None,
+            low=number / talks * 0.6 if talks else 0,
+            high=min(1, number / talks * 1.5 + 3.7 / talks) if talks else 1,
+        )
+        for name, number in (("missing", harmed), ("reordered", disordered), ("foreign", 1 if lossy > 300 else 0))
+    }
     lost = lossy // 3
     return Scenario(
         name=name,
@@ -89,6 +111,7 @@ def scenario(name: str, checked: int, lossy: int, low: float, high: float, deff:
             lost=lost,
         ),
         anomalies={"missing": lossy, "foreign": 2 if lossy > 300 else 0, "reordered": lossy // 9} if lossy else {},
+        classes=classes,
         requests={
             "append": Requests(ok=checked + 30, fail=4 if lossy else 0, info=17 if lossy else 0),
             "recall": Requests(ok=checked, fail=9 if lossy else 0, info=0),
@@ -225,6 +248,50 @@ def failing() -> Report:
             pairs=[[4210, 4188, 4302], [4099, 4241, 4155], [4180, 0, 4227]],
             missing=[[0, 512, 1_633], [44, 3, 702], [3_200, 0, 9]],
         ),
+        faults=[
+            Fault(name="pause@m2", begin_s=18.0, end_s=24.0, note="pid 4711 stopped; m2 answers nothing"),
+            Fault(name="kill@m1", begin_s=40.5, end_s=None, note="pid 4709 is gone, m1 refuses connections"),
+        ],
+        ages=AgeCurve(
+            edges_ms=[1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000],
+            series=[
+                AgeSeries(
+                    scenario=name,
+                    kin=kin,
+                    missing=[0, 0, 12, 40, 88, 120, 90, 44, 12, 3, 0, 0, 0][: 13 if kin == "other" else 0] or [0] * 13,
+                    pairs=[0, 30, 60, 120, 220, 410, 620, 810, 900, 1_200, 900, 420, 60],
+                )
+                for name in ("rapid-switch", "reconnect")
+                for kin in ("same", "other")
+            ],
+        ),
+        causes=[
+            suspect(
+                "own-copies",
+                0.62,
+                [
+                    "Where one instance wrote and another read, 28.3 % of 17,928 owed messages were missing.",
+                    "It heals: of messages older than 5 s 0 % were missing (0 of 1,204).",
+                ],
+            ),
+            suspect(
+                "lost-update",
+                0.18,
+                ["Of messages written while another append was under way, 46.2 % were lost; of the others 16.6 %."],
+                ["498 messages written alone were lost as well."],
+            ),
+            suspect("shared-state", 1.0, ["All 2 foreign messages were listed by m3, none by the other 2."]),
+        ],
+        promises=[
+            Promise(name="scope", declared='["session", "user"]'),
+            Promise(name="window", declared="{messages = 20}", behaves="{messages = 12}"),
+            Promise(name="visibility_ms", declared="0"),
+        ],
+        effective=EffectiveContract(window_messages=12, visibility_ms=None, conversations=40, harmed=163),
+        failures=[
+            Failed(scenario="rapid-switch", kind="append", outcome="fail", why="413", number=4),
+            Failed(scenario="rapid-switch", kind="append", outcome="info", why="timeout", number=17),
+        ],
         worst_conversations=[_chinese(), _arabic(), _hostile()],
         unverifiable=[
             Unverifiable(
@@ -326,6 +393,9 @@ def hostile(text: str) -> Report:
                     sent=9, rejected=0, indeterminate=0, unchecked=0, checked=9, ok=8, stale=0, flicker=0, lost=1
                 ),
                 anomalies={text: 1},
+                classes={
+                    text: ClassRate(findings=1, conversations=1, checked=3, rate=1 / 3, low=0.1, high=0.8),
+                },
                 requests={text: Requests(ok=9, fail=0, info=0)},
                 latency_ms={text: Latency(p50=1, p95=2, p99=3, max=4)},
                 throughput={text: 1.0},
@@ -336,7 +406,19 @@ def hostile(text: str) -> Report:
         loss_over_time=LossOverTime(
             bin_s=1.0, series=[LossSeries(scenario=text, seconds=[0.0, 1.0], checked=[5, 4], lossy=[0, 1])]
         ),
+        faults=[Fault(name=text, begin_s=0.2, end_s=0.7, note=text)],
         instance_matrix=InstanceMatrix(writing=[text], reading=[text], pairs=[[9]], missing=[[1]]),
+        ages=AgeCurve(
+            edges_ms=[1, 10], series=[AgeSeries(scenario=text, kin="other", missing=[1, 0, 0], pairs=[30, 30, 0])]
+        ),
+        causes=[
+            msgspec.structs.replace(
+                suspect("own-copies", 1.0, [text], [text], text), code=text, anomaly=text, remedy=text
+            )
+        ],
+        promises=[Promise(name=text, declared=text, behaves=text)],
+        effective=EffectiveContract(window_messages=1, visibility_ms=1, conversations=1, harmed=1),
+        failures=[Failed(scenario=text, kind=text, outcome="info", why=text, number=1)],
         worst_conversations=[
             WorstConversation(
                 scenario=text,
@@ -344,6 +426,8 @@ def hostile(text: str) -> Report:
                 user=text,
                 story=text,
                 request_ids=[text],
+                classes=[text],
+                command=text,
                 rows=[row, Row(mark="missing", owed=row.owed)],
             )
         ],
