@@ -9,23 +9,28 @@ from rich.console import Console
 
 from analysis.check import check
 from analysis.diagnosis import diagnose
+from analysis.episodes import Episodes, clocks
+from analysis.faults import costs
 from analysis.findings import findings_table
 from analysis.judged import Judged
 from analysis.junit import junit
 from analysis.load import load
 from analysis.page import page
 from analysis.patience import Patience
+from analysis.power import power
 from analysis.publish import publish
 from analysis.report import render
 from analysis.results import Results, results
 from analysis.summary import summary
 from analysis.tally import tally
+from analysis.users import users_table
 from analysis.verdict import decide
 from goldfish.contract import load_settings
+from goldfish.faults import read_faults
 
 
 def analyze(directory: Path, contract_file: Path | None = None, console: Console | None = None) -> Results:
-    """Judge a run directory and write ``results.json`` and its companions to it.
+    """Judge a run directory and write the outputs to it, which ``analysis.publish`` lists.
 
     Args:
         directory: the run directory.
@@ -43,14 +48,38 @@ def analyze(directory: Path, contract_file: Path | None = None, console: Console
         contract, budget = record.run.contract, record.run.budget
         if settings is not None:
             contract, budget = settings.contract, settings.budget
-        judged = Judged(record.start_ns, record.cited)
+        faults, faults_flaw = read_faults(directory)
+        episodes = Episodes(faults, clocks(directory, record.run))
+        judged = Judged(record.start_ns, record.cited, episodes)
         for conversation in patience.over("judging conversations", record.conversations.values()):
-            judged.add(check(conversation, contract))
+            judged.add(check(conversation, contract, record.company(conversation)))
         patience.now("writing results")
         tallies = tally(judged, record.run.scenarios, budget.confidence)
-        verdict = decide(record, judged, tallies, budget, same_contract=contract == record.run.contract)
-        judgement = results(record, contract, budget, tallies, verdict, diagnose(judged, contract, budget.confidence))
+        seen = power(judged.sampled.conversations(), contract)
+        suffered = costs(faults, episodes, judged.exposure, record.start_ns)
+        verdict = decide(
+            record,
+            judged,
+            tallies,
+            budget,
+            same_contract=contract == record.run.contract,
+            power=seen,
+            faults=suffered,
+            faults_flaw=faults_flaw,
+        )
+        diagnosis = diagnose(judged, contract, budget.confidence)
+        judgement = results(
+            record,
+            contract,
+            budget,
+            tallies,
+            verdict,
+            power=seen,
+            faults=suffered,
+            diagnosis=diagnosis,
+        )
         report = render(page(record, judged, judgement))
         told = msgspec.to_builtins(judgement)
-        publish(directory, judgement, findings_table(judged.found), summary(told), junit(told, record.run), report)
+        findings, users = findings_table(judged.found), users_table(judged.counts.scenarios)
+        publish(directory, judgement, findings, users, summary(told), junit(told, record.run), report)
     return judgement

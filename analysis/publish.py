@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.results import Results
+from analysis.users import FILE as USERS
 from goldfish.errors import RecordError
 
 RESULTS = "results.json"
@@ -21,7 +22,9 @@ JUNIT = "junit.xml"
 REPORT = "report.html"
 
 
-def publish(directory: Path, results: Results, findings: pa.Table, summary: str, junit: bytes, report: str) -> None:
+def publish(
+    directory: Path, results: Results, findings: pa.Table, users: pa.Table, summary: str, junit: bytes, report: str
+) -> None:
     """Write everything; ``results.json`` last, so that whoever finds it finds the rest.
 
     Raises:
@@ -29,6 +32,7 @@ def publish(directory: Path, results: Results, findings: pa.Table, summary: str,
     """
     try:
         _replace(directory / FINDINGS, lambda path: pq.write_table(findings, path))
+        _replace(directory / USERS, lambda path: pq.write_table(users, path))
         _replace(directory / REPORT, lambda path: path.write_text(report, encoding="utf-8", errors="backslashreplace"))
         _replace(
             directory / SUMMARY, lambda path: path.write_text(summary, encoding="utf-8", errors="backslashreplace")

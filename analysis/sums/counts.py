@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from analysis.check import Checked
+from analysis.fates import LOST, UNCHECKED
 
 User = tuple[str, str]
 """Tenant ("" for the default one) and user: the cluster of all rates."""
@@ -13,7 +14,7 @@ User = tuple[str, str]
 
 @dataclass(slots=True)
 class UserCounts:
-    """What one user went through in one scenario."""
+    """What one user went through in one scenario; ``analysis.users`` writes these in this order."""
 
     checked: int = 0
     """Checked recalls."""
@@ -22,6 +23,10 @@ class UserCounts:
     """Conversations with a checked recall or a finding."""
     harmed: int = 0
     """Conversations with a finding."""
+    messages: int = 0
+    """Checked messages: shown in, or missing from, some recall."""
+    lost: int = 0
+    """Of them, those that are missing to the end."""
 
 
 @dataclass(slots=True)
@@ -54,6 +59,8 @@ class ScenarioCounts:
             ours.lossy += theirs.lossy
             ours.seen += theirs.seen
             ours.harmed += theirs.harmed
+            ours.messages += theirs.messages
+            ours.lost += theirs.lost
         self.fates += other.fates
         self.surfaced += other.surfaced
         self.unsettled += other.unsettled
@@ -86,7 +93,7 @@ class Counts:
         user.seen += bool(checked.findings or recalls)
         user.harmed += bool(checked.findings)
         counts.final_recalls += sum(entry.row.phase == "final" for entry in checked.listed)
-        self._messages(counts, checked)
+        self._messages(counts, user, checked)
         self._findings(counts, checked)
 
     def merge(self, other: Counts) -> None:
@@ -95,10 +102,12 @@ class Counts:
             self.scenario(name).merge(theirs)
 
     @staticmethod
-    def _messages(counts: ScenarioCounts, checked: Checked) -> None:
+    def _messages(counts: ScenarioCounts, user: UserCounts, checked: Checked) -> None:
         final_ns = max((entry.row.start_ns for entry in checked.listed if entry.row.phase == "final"), default=-1)
         for message, fate in checked.fates.items():
             counts.fates[fate.name] += 1
+            user.messages += fate.name not in UNCHECKED
+            user.lost += fate.name in LOST
             counts.surfaced += fate.surfaced
             if fate.delay_ns is not None:
                 counts.delays_ms.append(fate.delay_ns / 1e6)

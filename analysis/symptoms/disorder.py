@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from analysis.check import Checked, Finding
 from analysis.symptoms.scale import bin_of
-from goldfish.rule import NEVER, reordered
+from goldfish.rule import NEVER, Message, reordered
 
 
 class Copy(NamedTuple):
@@ -101,8 +102,8 @@ def _resent(checked: Checked, finding: Finding) -> bool:
     return attempts > 1 or (known is not None and known.append.attempt > 1)
 
 
-def _inversion(checked: Checked, shown: object) -> Inversion | None:
-    pair = reordered(shown)  # type: ignore[arg-type]
+def _inversion(checked: Checked, shown: Sequence[Message]) -> Inversion | None:
+    pair = reordered(shown, checked.terms)
     if pair is None:
         return None
     later, earlier = (checked.sent_of(message) for message in pair)

@@ -72,7 +72,8 @@ class Traits:
             end = ENDS.get(fate.name)
             if end is None:
                 continue
-            _, said, append = checked.sent_of(message)
+            sent = checked.sent_of(message)
+            said, append = sent.said, sent.append
             self.said[
                 SaidTraits(
                     conversation.scenario,
