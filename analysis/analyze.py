@@ -67,7 +67,7 @@ def analyze(directory: Path, contract_file: Path | None = None, console: Console
             faults=suffered,
             faults_flaw=faults_flaw,
         )
-        diagnosis = diagnose(judged, contract, budget.confidence)
+        diagnosis = diagnose(judged, contract, budget.confidence, suffered)
         judgement = results(
             record,
             contract,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import msgspec
 
 from analysis.causes.cause import Cause
 from analysis.causes.effective import EffectiveContract, effective_contract
 from analysis.causes.likely import likely_causes
+from analysis.faults import Fault
 from analysis.judged import Judged
 from analysis.rates import estimate
 from goldfish.anomalies import ANOMALIES
@@ -38,12 +40,12 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     effective: EffectiveContract | None = None
 
 
-def diagnose(judged: Judged, contract: Contract, confidence: float) -> Diagnosis:
-    """Look at what the sums over a run say of its harm."""
+def diagnose(judged: Judged, contract: Contract, confidence: float, faults: Sequence[Fault] = ()) -> Diagnosis:
+    """Look at what the sums over a run, and what was done to the deployment, say of its harm."""
     effective = effective_contract(judged.symptoms.sample, contract)
     return Diagnosis(
         classes=_classes(judged, confidence),
-        causes=likely_causes(judged, contract, effective),
+        causes=likely_causes(judged, contract, effective, faults),
         effective=effective,
     )
 

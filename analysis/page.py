@@ -46,6 +46,8 @@ def page(record: Record, judged: Judged, results: Results) -> model.Report:
         latency_reliable=results.latency_reliable,
         arrivals=results.arrivals,
         loss_over_time=loss_over_time(judged.over_time, [scenario.name for scenario in results.scenarios]),
+        power=results.power,
+        faults=results.faults,
         instance_matrix=instance_matrix(judged.instances),
         ages=age_curve(judged.symptoms.pairs, [scenario.name for scenario in results.scenarios]),
         causes=results.causes,

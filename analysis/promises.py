@@ -18,6 +18,8 @@ def promises(contract: Contract, effective: EffectiveContract | None) -> list[Pr
         behaves["window"] = f"{{messages = {effective.window_messages}}}"
     if effective is not None and effective.visibility_ms is not None:
         behaves["visibility_ms"] = f"{effective.visibility_ms:g}"
+    if effective is not None and effective.ttl is not None:
+        behaves["ttl"] = _toml(effective.ttl)
     return [
         Promise(name=name, declared=_toml(getattr(contract, name)), behaves=behaves.get(name))
         for name in contract.__struct_fields__

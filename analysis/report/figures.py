@@ -218,7 +218,7 @@ def chart(report: Report) -> dict[str, Any]:
         "bin_s": loss.bin_s,
         "seconds": axis,
         "faults": [
-            {"name": visible(fault.name, 60), "begin": fault.begin_s, "end": fault.end_s}
+            {"name": visible(f"{fault.kind}@{fault.part}", 60), "begin": fault.requested_s, "end": fault.healthy_s}
             for fault in report.faults[:FAULTS_MAX]
         ],
         "series": [

@@ -15,7 +15,9 @@ import msgspec
 
 from analysis.causes.cause import Cause
 from analysis.causes.effective import EffectiveContract
+from analysis.faults import Fault
 from analysis.fitness import Arrivals, LoadProcess
+from analysis.power import UNTRIED, Power
 from analysis.reason import Reason
 from analysis.results import Scenario
 from analysis.symptoms.pairs import Kin
@@ -81,17 +83,6 @@ class AgeCurve(msgspec.Struct, frozen=True, kw_only=True):
     edges_ms: list[float]
     """Ends of the bins: the first bin is below the first of them, the last one at or above the last."""
     series: list[AgeSeries]
-
-
-class Fault(msgspec.Struct, frozen=True, kw_only=True):
-    """Something that was done to the deployment while the run was under way."""
-
-    name: str
-    begin_s: float
-    """Since the start of the run."""
-    end_s: float | None = None
-    """None: it lasted to the end of the run."""
-    note: str = ""
 
 
 class Failed(msgspec.Struct, frozen=True, kw_only=True):
@@ -201,6 +192,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     arrivals: Arrivals | None = None
     """With open arrivals: how punctually turns began."""
     loss_over_time: LossOverTime | None = None
+    power: Power = UNTRIED
     faults: list[Fault] = []
     instance_matrix: InstanceMatrix | None = None
     ages: AgeCurve | None = None

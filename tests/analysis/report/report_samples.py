@@ -14,13 +14,14 @@ import msgspec
 from analysis.causes.cause import suspect
 from analysis.causes.effective import EffectiveContract
 from analysis.diagnosis import ClassRate
+from analysis.faults import Fault, Recalled
+from analysis.power import Control, Power
 from analysis.reason import Reason
 from analysis.report import render
 from analysis.report.model import (
     AgeCurve,
     AgeSeries,
     Failed,
-    Fault,
     InstanceMatrix,
     LossOverTime,
     LossSeries,
@@ -144,6 +145,26 @@ def over_time(loss: dict[str, float], length_s: int = 60, begin_s: int = 18, end
     return LossOverTime(bin_s=1.0, series=series)
 
 
+def fault(kind: str, part: str, begin_s: float, end_s: float | None, proof: str) -> Fault:
+    return Fault(
+        kind=kind,
+        part=part,
+        ok=True,
+        proof=proof,
+        requested_s=begin_s,
+        effective_s=begin_s + 0.01,
+        heal_requested_s=end_s,
+        healthy_s=end_s,
+        before=Recalled(checked=1_000, lossy=0, rate=0.0),
+        during=Recalled(checked=400, lossy=128, rate=0.32),
+        after=Recalled(checked=900 if end_s else 0, lossy=9 if end_s else 0, rate=0.01 if end_s else None),
+        episode=0,
+        lossy_recalls=137,
+        harmed_conversations=41,
+        lost_messages=12,
+    )
+
+
 def sound() -> Report:
     names = ["rapid-switch", "reconnect", "two-devices", "device-handover"]
     sizes = [5_312, 2_208, 1_954, 3_120]
@@ -248,9 +269,10 @@ def failing() -> Report:
             pairs=[[4210, 4188, 4302], [4099, 4241, 4155], [4180, 0, 4227]],
             missing=[[0, 512, 1_633], [44, 3, 702], [3_200, 0, 9]],
         ),
+        power=Power(share=0.987, sampled=400, conversations=60, control=Control(planted=200, found=200)),
         faults=[
-            Fault(name="pause@m2", begin_s=18.0, end_s=24.0, note="pid 4711 stopped; m2 answers nothing"),
-            Fault(name="kill@m1", begin_s=40.5, end_s=None, note="pid 4709 is gone, m1 refuses connections"),
+            fault("pause", "m2", 18.0, 24.0, "pid 4711 stopped; m2 answers nothing"),
+            fault("kill", "m1", 40.5, None, "pid 4709 is gone, m1 refuses connections"),
         ],
         ages=AgeCurve(
             edges_ms=[1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000],
@@ -287,7 +309,7 @@ def failing() -> Report:
             Promise(name="window", declared="{messages = 20}", behaves="{messages = 12}"),
             Promise(name="visibility_ms", declared="0"),
         ],
-        effective=EffectiveContract(window_messages=12, visibility_ms=None, conversations=40, harmed=163),
+        effective=EffectiveContract(window_messages=12, visibility_ms=None, ttl=None, conversations=40, harmed=163),
         failures=[
             Failed(scenario="rapid-switch", kind="append", outcome="fail", why="413", number=4),
             Failed(scenario="rapid-switch", kind="append", outcome="info", why="timeout", number=17),
@@ -406,7 +428,8 @@ def hostile(text: str) -> Report:
         loss_over_time=LossOverTime(
             bin_s=1.0, series=[LossSeries(scenario=text, seconds=[0.0, 1.0], checked=[5, 4], lossy=[0, 1])]
         ),
-        faults=[Fault(name=text, begin_s=0.2, end_s=0.7, note=text)],
+        power=Power(share=0.9, sampled=10, conversations=3, control=Control(planted=10, found=9)),
+        faults=[fault(text, text, 0.2, 0.7, text)],
         instance_matrix=InstanceMatrix(writing=[text], reading=[text], pairs=[[9]], missing=[[1]]),
         ages=AgeCurve(
             edges_ms=[1, 10], series=[AgeSeries(scenario=text, kin="other", missing=[1, 0, 0], pairs=[30, 30, 0])]
@@ -417,7 +440,7 @@ def hostile(text: str) -> Report:
             )
         ],
         promises=[Promise(name=text, declared=text, behaves=text)],
-        effective=EffectiveContract(window_messages=1, visibility_ms=1, conversations=1, harmed=1),
+        effective=EffectiveContract(window_messages=1, visibility_ms=1, ttl=None, conversations=1, harmed=1),
         failures=[Failed(scenario=text, kind=text, outcome="info", why=text, number=1)],
         worst_conversations=[
             WorstConversation(
