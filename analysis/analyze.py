@@ -50,7 +50,7 @@ def analyze(directory: Path, contract_file: Path | None = None, console: Console
         episodes = Episodes(faults, clocks(directory, record.run))
         judged = Judged(record.start_ns, record.cited, episodes)
         for conversation in patience.over("judging conversations", record.conversations.values()):
-            judged.add(check(conversation, contract))
+            judged.add(check(conversation, contract, record.company(conversation)))
         patience.now("writing results")
         tallies = tally(judged, record.run.scenarios, budget.confidence)
         seen = power(judged.sampled.conversations(), contract)

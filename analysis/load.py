@@ -99,8 +99,7 @@ def _read(directory: Path, run: Run, process: str, conversations: dict[str, Conv
                 if row.reason != "killed":
                     requests = log.requests.setdefault(row.scenario, {})
                     requests[kind] = requests.get(kind, 0) + 1
-                # A touch matters to expiry alone, and no contract with one is accepted.
-                if not isinstance(row, Touch) and (only is None or row.conversation == only):
+                if only is None or row.conversation == only:
                     _file(row, number, log, conversations)
     except _ContradictionError:
         raise
@@ -130,7 +129,7 @@ def _accept(row: Header, earlier: Header | None, log: Log, number: int, run: Run
         )
 
 
-def _file(row: Append | Recall | Delete, line: int, log: Log, conversations: dict[str, Conversation]) -> None:
+def _file(row: Append | Recall | Delete | Touch, line: int, log: Log, conversations: dict[str, Conversation]) -> None:
     """Put a row to its conversation."""
     conversation = conversations.get(row.conversation)
     if conversation is None:
@@ -155,8 +154,10 @@ def _file(row: Append | Recall | Delete, line: int, log: Log, conversations: dic
         conversation.appends.append((line, row))
     elif isinstance(row, Recall):
         conversation.recalls.append((line, row))
-    else:
+    elif isinstance(row, Delete):
         conversation.deletes.append((line, row))
+    else:
+        conversation.touches.append((line, row))
 
 
 def _compare(footer: Footer | None, rows: dict[str, int], lines: int) -> tuple[str | None, bool]:

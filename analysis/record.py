@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from goldfish.contract import Scope
-from goldfish.oplog import Append, Delete, Operation, Recall, Sample
+from goldfish.oplog import Append, Delete, Operation, Recall, Sample, Touch
 from goldfish.run import Run
 
 Cited = tuple[str, str, int]
@@ -38,12 +38,13 @@ class Conversation:
     appends: list[tuple[int, Append]] = field(default_factory=list)
     recalls: list[tuple[int, Recall]] = field(default_factory=list)
     deletes: list[tuple[int, Delete]] = field(default_factory=list)
+    touches: list[tuple[int, Touch]] = field(default_factory=list)
     doubt: Doubt | None = None
     """Why it cannot be judged: operations of it are or may be missing from the record."""
 
     def operations(self) -> list[tuple[int, Operation]]:
         """All rows in the order of their starts."""
-        rows: list[tuple[int, Operation]] = [*self.appends, *self.recalls, *self.deletes]
+        rows: list[tuple[int, Operation]] = [*self.appends, *self.recalls, *self.deletes, *self.touches]
         return sorted(rows, key=lambda row: (row[1].start_ns, row[1].end_ns, row[0]))
 
 
@@ -72,6 +73,14 @@ class Record:
     run: Run
     logs: list[Log]
     conversations: dict[str, Conversation]
+    _of_user: dict[tuple[str, str | None, str], list[Conversation]] = field(default_factory=dict, repr=False)
+
+    def company(self, conversation: Conversation) -> list[Conversation]:
+        """All conversations of the same user, this one included."""
+        if not self._of_user:
+            for other in self.conversations.values():
+                self._of_user.setdefault((other.process, other.tenant, other.user), []).append(other)
+        return self._of_user[conversation.process, conversation.tenant, conversation.user]
 
     @property
     def start_ns(self) -> int:

@@ -23,15 +23,14 @@ from analysis.reason import Reason
 from analysis.record import Record
 from analysis.tally import Tally
 from analysis.vacuity import too_little, vacuity
+from goldfish.anomalies import ANOMALIES
 from goldfish.contract import Budget
 from goldfish.table import count
 
 Outcome = Literal["pass", "fail", "inconclusive"]
-ADVICE = {
-    "duplicated": "Take the message id as the idempotency key.",
-    "reordered": "Order by a sequence that the store assigns.",
-    "phantom": "Elements of the memory's own, such as system prompts, need unmarked = 'allow' in the contract.",
-}
+DISORDER = [entry for entry in ANOMALIES.values() if entry.severity == "disorder" or entry.name == "phantom"]
+"""What is listed and may not be; a rejected message that is shown is a phantom of its own kind (zero-tolerance)."""
+PHANTOM_ADVICE = "Elements of the memory's own, such as system prompts, need unmarked = 'allow' in the contract."
 
 
 class Verdict(NamedTuple):
@@ -122,23 +121,21 @@ def _zero_tolerance(judged: Judged, tallies: Sequence[Tally], where: str) -> lis
 
 
 def _disorder(judged: Judged, tallies: Sequence[Tally], budget: Budget, where: str) -> list[Reason]:
-    """What was found beside loss: messages listed twice, in an impossible order, or from nowhere."""
-    what = {
-        "duplicated": "a message listed more than once",
-        "reordered": "lists in an order that cannot be the stored one",
-        "phantom": "an element that nobody stored",
-    }
+    """What was found beside loss: messages listed twice, out of order, too many, too long, or from nowhere."""
     effect = "" if budget.disorder == "fail" else " By the budget's disorder = 'report' it does not fail the run."
     reasons = []
     for tally in tallies:
-        for anomaly, seen in what.items():
-            number = tally.findings[anomaly]
-            if anomaly == "phantom":
+        for anomaly in DISORDER:
+            name = anomaly.name
+            number = tally.findings[name]
+            advice = f"{anomaly.remedies[0][:1].upper()}{anomaly.remedies[0][1:]}."
+            if name == "phantom":
                 number -= tally.zero_tolerance["rejected-yet-shown"]
+                advice = PHANTOM_ADVICE
             if number:
                 text = (
-                    f"{count(number, 'finding')} in {count(tally.harmed_by[anomaly], 'conversation')}: {seen}; "
-                    f"expected none.{effect} {ADVICE[anomaly]} {judged.examples.told(tally.name, anomaly, where)}"
+                    f"{count(number, 'finding')} in {count(tally.harmed_by[name], 'conversation')}: {anomaly.meaning}; "
+                    f"expected none.{effect} {advice} {judged.examples.told(tally.name, name, where)}"
                 )
-                reasons.append(Reason(code=anomaly, scenario=tally.name, text=text))
+                reasons.append(Reason(code=anomaly.code, scenario=tally.name, text=text))
     return reasons

@@ -10,7 +10,7 @@ from typing import Any
 import jinja2
 import msgspec
 
-from goldfish.anomalies import ANOMALIES, POSITIONS
+from goldfish.anomalies import ANOMALIES, FLAGS, POSITIONS
 from goldfish.contract import TABLES
 
 TEMPLATE = Path(__file__).with_name("reference.md.jinja")
@@ -27,6 +27,7 @@ def reference() -> str:
         stores=STORES.values(),
         defects=DEFECTS.values(),
         anomalies=ANOMALIES.values(),
+        flags=FLAGS.values(),
         positions=POSITIONS,
         tables={name: _keys(settings) for name, settings in TABLES.items() if name},
     )

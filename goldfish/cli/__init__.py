@@ -36,7 +36,7 @@ def main() -> None:
     mend_streams()
     try:
         code = cli(standalone_mode=False)
-    except click.exceptions.Abort:
+    except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("interrupted; nothing was judged", err=True)
         sys.exit(4)
     except click.ClickException as error:
@@ -45,16 +45,13 @@ def main() -> None:
     except GoldfishError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        click.echo("interrupted; nothing was judged", err=True)
-        sys.exit(4)
     except Exception:  # noqa: BLE001 - Python would exit with 1, which is a pass here
         with suppress(OSError):
             traceback.print_exc()
             click.echo("error: this is a fault of goldfish itself; nothing was judged", err=True)
         sys.exit(4)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an impatient one more must not change the code
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # an impatient one more must not change the code
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -247,12 +244,12 @@ def defects(as_json: bool) -> int:
 @cli.command()
 @_JSON
 def anomalies(as_json: bool) -> int:
-    """List the classes of findings, what proves them, and what usually causes them."""
-    from goldfish.anomalies import ANOMALIES
+    """List the classes and flags of findings, what proves them, and what usually causes them."""
+    from goldfish.anomalies import ANOMALIES, FLAGS
 
     return _list(
         as_json,
-        list(ANOMALIES.values()),
+        [*ANOMALIES.values(), *FLAGS.values()],
         {"class": "name", "meaning": "meaning", "proved by": "rule", "usual causes": "causes"},
     )
 
