@@ -1,4 +1,4 @@
-"""The analysis from end to end: load, check, count, decide, write."""
+"""The analysis from end to end: load, check, count, decide, look for causes, write."""
 
 from __future__ import annotations
 
@@ -7,11 +7,14 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
+from analysis.causes.effective import effective_contract
+from analysis.causes.likely import likely_causes
 from analysis.check import check
 from analysis.episodes import Episodes, clocks
 from analysis.faults import costs
 from analysis.findings import findings_table
 from analysis.judged import Judged
+from analysis.junit import junit
 from analysis.load import load
 from analysis.page import page
 from analysis.patience import Patience
@@ -65,8 +68,21 @@ def analyze(directory: Path, contract_file: Path | None = None, console: Console
             faults=suffered,
             faults_flaw=faults_flaw,
         )
-        judgement = results(record, contract, budget, tallies, verdict, power=seen, faults=suffered)
+        effective = effective_contract(judged.symptoms.sample, contract)
+        causes = likely_causes(judged, contract, effective)
+        judgement = results(
+            record,
+            contract,
+            budget,
+            tallies,
+            verdict,
+            power=seen,
+            faults=suffered,
+            causes=causes,
+            effective=effective,
+        )
         report = render(page(record, judged, judgement))
+        told = msgspec.to_builtins(judgement)
         findings, users = findings_table(judged.found), users_table(judged.counts.scenarios)
-        publish(directory, judgement, findings, users, summary(msgspec.to_builtins(judgement)), report)
+        publish(directory, judgement, findings, users, summary(told), junit(told, record.run), report)
     return judgement

@@ -25,6 +25,7 @@ from analysis.sums.over_time import OverTime
 from analysis.sums.requests import Requests
 from analysis.sums.sampled import Sampled
 from analysis.sums.unproven import Unproven
+from analysis.symptoms.symptoms import Symptoms
 
 
 class Sum(Protocol):
@@ -61,6 +62,7 @@ class Judged:
         self.unproven = Unproven()
         self.exposure = Exposure(episodes)
         self.sampled = Sampled()
+        self.symptoms = Symptoms(start_ns)
 
     def add(self, checked: Checked) -> None:
         """Take in one judged conversation."""

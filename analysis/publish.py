@@ -18,10 +18,13 @@ from goldfish.errors import RecordError
 RESULTS = "results.json"
 FINDINGS = "findings.parquet"
 SUMMARY = "summary.md"
+JUNIT = "junit.xml"
 REPORT = "report.html"
 
 
-def publish(directory: Path, results: Results, findings: pa.Table, users: pa.Table, summary: str, report: str) -> None:
+def publish(
+    directory: Path, results: Results, findings: pa.Table, users: pa.Table, summary: str, junit: bytes, report: str
+) -> None:
     """Write everything; ``results.json`` last, so that whoever finds it finds the rest.
 
     Raises:
@@ -34,6 +37,7 @@ def publish(directory: Path, results: Results, findings: pa.Table, users: pa.Tab
         _replace(
             directory / SUMMARY, lambda path: path.write_text(summary, encoding="utf-8", errors="backslashreplace")
         )
+        _replace(directory / JUNIT, lambda path: path.write_bytes(junit))
         payload = msgspec.json.format(msgspec.json.encode(results), indent=2) + b"\n"
         _replace(directory / RESULTS, lambda path: path.write_bytes(payload))
     except OSError as error:

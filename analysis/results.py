@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from analysis.causes.cause import Cause
+from analysis.causes.effective import EffectiveContract
 from analysis.fates import LOST
 from analysis.faults import Fault
 from analysis.fitness import Arrivals, LoadProcess, arrivals, load_processes
@@ -107,7 +109,7 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Results(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of ``results.json``; the fields that later analyses fill are null or empty until then."""
+    """The content of ``results.json``; what was not measured is null or empty."""
 
     schema: int = SCHEMA
     run: str
@@ -116,7 +118,10 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     reasons: list[Reason]
     contract: Contract
     budget: Budget
-    effective_contract: None = None
+    effective_contract: EffectiveContract | None = None
+    """What the memory behaves like, if something was lost."""
+    causes: list[Cause] = []
+    """Likely causes of the harm, the likeliest first; none if nothing was harmed."""
     power: Power
     """What the run would have seen, had it happened."""
     faults: list[Fault] = []
@@ -139,8 +144,10 @@ def results(
     *,
     power: Power = UNTRIED,
     faults: Sequence[Fault] = (),
+    causes: Sequence[Cause] = (),
+    effective: EffectiveContract | None = None,
 ) -> Results:
-    """Put together what was counted and decided."""
+    """Put together what was counted, decided and suspected."""
     run = record.run
     processes = load_processes(record.logs)
     return Results(
@@ -150,6 +157,8 @@ def results(
         reasons=verdict.reasons,
         contract=contract,
         budget=budget,
+        effective_contract=effective,
+        causes=list(causes),
         power=power,
         faults=list(faults),
         skipped=run.skipped,

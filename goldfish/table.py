@@ -81,6 +81,14 @@ def headline(results: Mapping[str, Any]) -> str:
     return sentence if results["exit_code"] == 0 else f"{sentence} But too many requests failed."
 
 
+def cause(results: Mapping[str, Any]) -> str:
+    """The likeliest cause in a line, and how much it accounts for."""
+    first, *others = results["causes"]
+    of = "what was missing" if first["anomaly"] == "missing" else f"the {plain(first['anomaly'], 40)} elements"
+    line = f"{plain(first['title'])} (accounts for about {first['explains']:.0%} of {of})"
+    return f"{line}; {count(len(others), 'other')} in the report" if others else line
+
+
 def told(results: Mapping[str, Any]) -> str:
     """What was promised and tolerated."""
     contract = msgspec.convert(results["contract"], Contract)
@@ -104,8 +112,10 @@ def render(results: Mapping[str, Any]) -> RenderableType:
     for skipped in results["skipped"]:
         parts.append(Text(f"skipped {plain(skipped['scenario'], 100)}: {plain(skipped['reason'])}", style="dim"))
     reasons = results["reasons"]
-    if reasons:
+    if reasons or results["causes"]:
         parts.append(Text())
+    if results["causes"]:
+        parts.append(Text.assemble(("likely cause: ", "bold"), cause(results)))
     for reason in reasons[:REASONS_MAX]:
         where = f" {plain(reason['scenario'], 100)}" if reason["scenario"] else ""
         parts.append(Text.assemble((f"{reason['code']}{where}: ", "bold"), plain(reason["text"])))

@@ -45,7 +45,7 @@ class Page(HTMLParser):
         self.elements.append((tag, tuple(attrs)))
         self._open = (dict(attrs).get("id") or dict(attrs).get("type") or tag) if tag in ("script", "style") else ""
 
-    def handle_endtag(self, tag: str) -> None:  # noqa: ARG002
+    def handle_endtag(self, tag: str) -> None:
         self._open = ""
 
     def handle_data(self, data: str) -> None:
