@@ -7,9 +7,8 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from analysis.causes.effective import effective_contract
-from analysis.causes.likely import likely_causes
 from analysis.check import check
+from analysis.diagnosis import diagnose
 from analysis.episodes import Episodes, clocks
 from analysis.faults import costs
 from analysis.findings import findings_table
@@ -68,8 +67,7 @@ def analyze(directory: Path, contract_file: Path | None = None, console: Console
             faults=suffered,
             faults_flaw=faults_flaw,
         )
-        effective = effective_contract(judged.symptoms.sample, contract)
-        causes = likely_causes(judged, contract, effective)
+        diagnosis = diagnose(judged, contract, budget.confidence, suffered)
         judgement = results(
             record,
             contract,
@@ -78,8 +76,7 @@ def analyze(directory: Path, contract_file: Path | None = None, console: Console
             verdict,
             power=seen,
             faults=suffered,
-            causes=causes,
-            effective=effective,
+            diagnosis=diagnosis,
         )
         report = render(page(record, judged, judgement))
         told = msgspec.to_builtins(judgement)

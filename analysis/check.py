@@ -49,6 +49,8 @@ class Checked:
     """Why its losses were not judged; None if they were."""
     terms: Terms
     """What it was judged by."""
+    dumps: list[Listed]
+    """What its store was seen to hold when all was quiet; evidence for causes, and not judged."""
 
     @property
     def recalls_checked(self) -> int:
@@ -75,7 +77,9 @@ def check(conversation: Conversation, contract: Contract, company: Sequence[Conv
     """
     terms = terms_of(contract)
     sent = read_sent(conversation, contract)
-    listed = [read_list(line, row, sent) for line, row in conversation.recalls if row.outcome == "ok"]
+    answered = [read_list(line, row, sent) for line, row in conversation.recalls if row.outcome == "ok"]
+    listed = [entry for entry in answered if entry.row.view != "store"]
+    dumps = [entry for entry in answered if entry.row.view == "store"]
     listed.sort(key=lambda entry: (entry.row.end_ns, entry.line))
     _note_shown(listed, sent)
     doubt = conversation.doubt or _from_the_future(listed, sent) or _not_promised(conversation, contract)
@@ -99,7 +103,7 @@ def check(conversation: Conversation, contract: Contract, company: Sequence[Conv
         if opposed or (doubt is None and reordered(entry.shown, terms)):
             findings.append(Finding(entry.line, entry.row, "reordered"))
     ends = fates([s.message for s in sent.values()], listed)
-    return Checked(conversation, sent, listed, findings, ends, doubt, terms)
+    return Checked(conversation, sent, listed, findings, ends, doubt, terms, dumps)
 
 
 def _note_shown(listed: Sequence[Listed], sent: Mapping[tuple[str, int], Sent]) -> None:

@@ -12,32 +12,29 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
+from goldfish.anomalies import ANOMALIES
 from goldfish.run import Run
 from goldfish.table import count, headline, plain, share, span, told
 
 State = Literal["passed", "failure", "error", "skipped"]
 
-# Scenario reasons that belong to a case of their own; every other one tells of the record.
+_UNPROVEN = {"few-conversations", "nothing-checked", "no-operations", "rate-unproven", "incidents"}
+"""Reasons of a scenario for which a loss budget is neither met nor broken."""
+_DISORDER = {entry.code for entry in ANOMALIES.values() if entry.severity == "disorder"} | {"phantom"}
+_ZERO_TOLERANCE = {"foreign", "corrupted", "rejected-yet-shown"}
+_LATENCY = {"latency", "latency-unproven"}
 _CASES = {
     "context-loss": "context_loss",
-    "few-conversations": "context_loss",
-    "nothing-checked": "context_loss",
-    "no-operations": "context_loss",
-    "rate-unproven": "context_loss",
-    "foreign": "zero_tolerance",
-    "corrupted": "zero_tolerance",
-    "rejected-yet-shown": "zero_tolerance",
-    "duplicated": "disorder",
-    "reordered": "disorder",
-    "phantom": "disorder",
+    "conversations-harmed": "conversations_harmed",
+    **dict.fromkeys(_DISORDER, "disorder"),
+    **dict.fromkeys(_ZERO_TOLERANCE, "zero_tolerance"),
     "request-failures": "request_failures",
 }
-_FAILING = {"context-loss", "foreign", "corrupted", "rejected-yet-shown", "request-failures"}
-_DISORDER = {"duplicated", "reordered", "phantom"}
+_FAILING = {"context-loss", "conversations-harmed", "request-failures", *_DISORDER, *_ZERO_TOLERANCE}
 _NOTES = {"load-saturated", "late-arrivals"}
 """Reasons that say how far a figure may be trusted and decide nothing."""
 
@@ -93,29 +90,32 @@ def junit(results: Mapping[str, Any], run: Run) -> bytes:
 
 def cases(results: Mapping[str, Any]) -> Iterator[Case]:
     """Every case, scenario by scenario, then those of the whole run."""
-    red = False
-    for scenario in results["scenarios"]:
-        told_of = _Reasons(results, scenario["name"])
-        for case in (
-            _context_loss(scenario, results["budget"], told_of),
-            _listed("disorder", scenario, told_of),
-            _listed("zero_tolerance", scenario, told_of),
-            told_of.case("record", "every conversation of the scenario could be judged"),
-        ):
-            red = red or case.state != "passed"
-            yield case
-    for skipped in results["skipped"]:
-        yield Case(skipped["scenario"], "context_loss", "skipped", skipped["reason"])
     whole = _Reasons(results, None)
-    requests = whole.case("request_failures", f"at most {share(results['budget']['request_failures'])} tolerated")
+    found = [case for scenario in results["scenarios"] for case in _of_scenario(scenario, results)]
+    found += [Case(skipped["scenario"], "context_loss", "skipped", skipped["reason"]) for skipped in results["skipped"]]
+    found.append(whole.case("request_failures", f"at most {share(results['budget']['request_failures'])} tolerated"))
     record = whole.case("record", "the record is whole")
-    red = red or requests.state != "passed" or record.state != "passed"
-    if results["exit_code"] and not red:
+    if results["exit_code"] and {case.state for case in [*found, record]} <= {"passed", "skipped"}:
         # Whatever the reason is called: a run that did not pass is never all green.
-        state: State = "failure" if results["verdict"] == "fail" else "error"
-        record = Case(None, "record", state, headline(results))
-    yield requests
+        record = Case(None, "record", "failure" if results["verdict"] == "fail" else "error", headline(results))
+    yield from found
     yield record
+
+
+def _of_scenario(scenario: Mapping[str, Any], results: Mapping[str, Any]) -> Iterator[Case]:
+    budget = results["budget"]
+    told_of = _Reasons(results, scenario["name"])
+    recalls, talks = scenario["recalls"], scenario["conversations"]
+    yield _rate("context_loss", recalls, recalls["lossy"], "checked recall", "lossy", budget, told_of, scenario)
+    if budget["conversations_harmed"] is not None:
+        what = "checked conversation"
+        yield _rate("conversations_harmed", talks, talks["harmed"], what, "harmed", budget, told_of, scenario)
+    yield _listed("disorder", scenario, told_of)
+    yield _listed("zero_tolerance", scenario, told_of)
+    for kind in ("recall", "append"):
+        if budget[f"{kind}_p95_ms"] is not None:
+            yield _latency(kind, scenario, budget[f"{kind}_p95_ms"], results)
+    yield told_of.case("record", "every conversation of the scenario could be judged")
 
 
 class _Reasons:
@@ -127,43 +127,72 @@ class _Reasons:
         self.reported = _DISORDER if results["budget"]["disorder"] == "report" else set()
         self.reasons = [reason for reason in results["reasons"] if reason["scenario"] == scenario]
 
-    def of(self, case: str) -> list[Mapping[str, Any]]:
-        """Those that decide a case."""
-        return [
-            reason
-            for reason in self.reasons
-            if _CASES.get(reason["code"], "record") == case and reason["code"] not in _NOTES | self.reported
-        ]
+    def coded(self, codes: Collection[str]) -> list[Mapping[str, Any]]:
+        """Those of some codes."""
+        return [reason for reason in self.reasons if reason["code"] in codes]
 
     def case(self, name: str, good: str) -> Case:
         """Failed if a reason proves it, an error if one bars a pass, else passed."""
-        deciding = self.of(name)
+        elsewhere = _NOTES | _UNPROVEN | _LATENCY | self.reported
+        deciding = [
+            reason
+            for reason in self.reasons
+            if _CASES.get(reason["code"], "record") == name and reason["code"] not in elsewhere
+        ]
         if not deciding or (self.passed and name == "record"):
             return Case(self.scenario, name, "passed", good)
-        failing = any(reason["code"] in _FAILING | _DISORDER for reason in deciding)
-        text = "\n\n".join(f"{reason['code']}: {reason['text']}" for reason in deciding)
-        return Case(self.scenario, name, "failure" if failing else "error", _first_sentence(deciding[0]["text"]), text)
+        failing = any(reason["code"] in _FAILING for reason in deciding)
+        message = _first_sentence(deciding[0]["text"])
+        return Case(self.scenario, name, "failure" if failing else "error", message, _told(deciding))
 
 
-def _context_loss(scenario: Mapping[str, Any], budget: Mapping[str, Any], told_of: _Reasons) -> Case:
-    """Passed only if this scenario alone earned it, whatever failed the run elsewhere."""
-    recalls, checked = scenario["recalls"], scenario["conversations"]["checked"]
-    tolerated = budget["context_loss"]
-    if not recalls["checked"]:
-        found, earned = "nothing was checked", False
-    else:
+def _rate(
+    name: str,
+    rate: Mapping[str, Any],
+    events: int,
+    what: str,
+    wrong: str,
+    budget: Mapping[str, Any],
+    told_of: _Reasons,
+    scenario: Mapping[str, Any],
+) -> Case:
+    """A loss budget: passed only if this scenario alone earned it, whatever failed the run elsewhere."""
+    tolerated, least, talks = budget[name], budget["min_conversations"], scenario["conversations"]["checked"]
+    found = "nothing was checked"
+    if rate["checked"]:
+        interval = f"{budget['confidence']:.0%} interval {span(rate['low'], rate['high'])}"
         found = (
-            f"{recalls['lossy']:,} of {count(recalls['checked'], 'checked recall')} lossy: {share(recalls['rate'])} "
-            f"({budget['confidence']:.0%} interval {span(recalls['low'], recalls['high'])}); "
+            f"{events:,} of {count(rate['checked'], what)} {wrong}: {share(rate['rate'])} ({interval}); "
             f"{share(tolerated)} tolerated"
         )
-        earned = recalls["high"] <= tolerated if tolerated else checked >= budget["min_conversations"]
-        if checked < budget["min_conversations"]:
-            found += f"; {count(checked, 'conversation')} checked, at least {budget['min_conversations']:,} needed"
-    case = told_of.case("context_loss", found)
+    if talks < least:
+        found += f"; {count(talks, 'conversation')} checked, at least {least:,} needed"
+    case = told_of.case(name, found)
     if case.state != "passed":
         return case._replace(message=found)
-    return case if earned else case._replace(state="error", text="Not failed, but not proven either: run longer.")
+    within = rate["high"] <= tolerated if tolerated else not events
+    if rate["checked"] and talks >= least and within:
+        return case
+    text = _told(told_of.coded(_UNPROVEN)) or "Not failed, but not proven either: run longer."
+    return case._replace(state="error", text=text)
+
+
+def _latency(kind: str, scenario: Mapping[str, Any], most_ms: float, results: Mapping[str, Any]) -> Case:
+    """A latency budget: an error where nothing can be said."""
+    latency = scenario["latency_ms"].get(kind)
+    measured = f"p95 {latency['p95']:,.1f} ms" if latency else "nothing was measured"
+    case = Case(scenario["name"], f"{kind}_p95_ms", "passed", f"{measured}; at most {most_ms:g} ms tolerated")
+    doubts = [reason for reason in results["reasons"] if reason["code"] == "latency-unreliable"]
+    doubts += [
+        reason
+        for reason in results["reasons"]
+        if reason["code"] == "latency-unproven"
+        and reason["scenario"] == scenario["name"]
+        and f"{kind}_p95_ms" in reason["text"]
+    ]
+    if doubts or not latency:
+        return case._replace(state="error", text=_told(doubts))
+    return case._replace(state="failure", text=case.message) if latency["p95"] > most_ms else case
 
 
 def _listed(name: str, scenario: Mapping[str, Any], told_of: _Reasons) -> Case:
@@ -182,6 +211,10 @@ def _write(suite: ET.Element, case: Case) -> None:
     told_in = ET.SubElement(element, case.state, message=_text(case.message), type=case.name)
     if case.text:
         told_in.text = "\n".join(_text(line) for line in case.text.split("\n"))
+
+
+def _told(reasons: Sequence[Mapping[str, Any]]) -> str:
+    return "\n\n".join(f"{reason['code']}: {reason['text']}" for reason in reasons)
 
 
 def _where(case: Case) -> str:

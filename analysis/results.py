@@ -9,6 +9,7 @@ import msgspec
 
 from analysis.causes.cause import Cause
 from analysis.causes.effective import EffectiveContract
+from analysis.diagnosis import ClassRate, Diagnosis
 from analysis.fates import LOST
 from analysis.faults import Fault
 from analysis.fitness import Arrivals, LoadProcess, arrivals, load_processes
@@ -103,6 +104,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     requests: dict[str, Requests]
     anomalies: dict[str, int]
     """Findings per class."""
+    classes: dict[str, ClassRate] = {}
+    """Conversations with a finding of a class, for every class that was found in some scenario."""
     latency_ms: dict[str, Latency | None]
     throughput: dict[str, float | None]
     """Ok requests of the load phase per second, by kind."""
@@ -147,11 +150,11 @@ def results(
     *,
     power: Power = UNTRIED,
     faults: Sequence[Fault] = (),
-    causes: Sequence[Cause] = (),
-    effective: EffectiveContract | None = None,
+    diagnosis: Diagnosis | None = None,
 ) -> Results:
     """Put together what was counted, decided and suspected."""
     run = record.run
+    diagnosis = diagnosis or Diagnosis()
     processes = load_processes(record.logs)
     return Results(
         run=run.run,
@@ -160,20 +163,20 @@ def results(
         reasons=verdict.reasons,
         contract=contract,
         budget=budget,
-        effective_contract=effective,
-        causes=list(causes),
+        effective_contract=diagnosis.effective,
+        causes=diagnosis.causes,
         power=power,
         faults=list(faults),
         until_proven=run.until_proven,
         skipped=run.skipped,
-        scenarios=[_scenario(tally) for tally in tallies],
+        scenarios=[_scenario(tally, diagnosis.classes.get(tally.name, {})) for tally in tallies],
         load_processes=processes,
         latency_reliable=not any(process.saturated for process in processes),
         arrivals=arrivals(run.turns_per_second, run.counters),
     )
 
 
-def _scenario(tally: Tally) -> Scenario:
+def _scenario(tally: Tally, classes: dict[str, ClassRate]) -> Scenario:
     recalls, harmed = tally.recalls, tally.conversations
     return Scenario(
         name=tally.name,
@@ -187,6 +190,7 @@ def _scenario(tally: Tally) -> Scenario:
             if kind in ("append", "recall") or any(outcomes.values())
         },
         anomalies=dict(sorted(tally.findings.items(), key=lambda item: (-item[1], item[0]))),
+        classes=classes,
         latency_ms={kind: Latency(**latency) if latency else None for kind, latency in tally.latency_ms.items()},
         throughput=tally.throughput,
     )

@@ -82,9 +82,11 @@ class Harm:
 
     @cached_property
     def ages(self) -> tuple[Numbers, Numbers]:
-        """Missing and all pairs by age."""
-        lost = sum((self.missing(kin, late=late).sum(axis=0) for kin in KINS for late in (True, False)), _NOTHING)
-        return lost, sum((self.shown(kin).sum(axis=0) for kin in KINS), lost)
+        """Missing and all pairs by age, of the scenarios that lack something."""
+        lost = np.add.reduce([self.missing(kin, late=late) for kin in KINS for late in (True, False)])
+        pairs = np.add.reduce([lost, *(self.shown(kin) for kin in KINS)])
+        harmed = lost.any(axis=1)
+        return lost[harmed].sum(axis=0), pairs[harmed].sum(axis=0)
 
     @staticmethod
     def _stacked(rows: list[Numbers | None]) -> Numbers:

@@ -93,6 +93,14 @@ KNOWN: dict[str, Known] = {
             "stored. Acknowledge after commit.",
         ),
         Known(
+            "struck",
+            "missing",
+            "Losses came with faults",
+            "recalls under way in a fault, or that lack what was lost in one, are lossy oftener than others",
+            "Look at what the deployment does when this part fails: what it acknowledges meanwhile, what it retries, "
+            "what it takes over.",
+        ),
+        Known(
             "no-idempotency",
             "duplicated",
             "A message that is sent again is stored again",

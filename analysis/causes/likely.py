@@ -8,7 +8,7 @@ a run for comes first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -17,24 +17,35 @@ from analysis.causes.copies import own_copies, split_memory
 from analysis.causes.disorder import disorderly
 from analysis.causes.effective import EffectiveContract
 from analysis.causes.harm import Harm
+from analysis.causes.known import KNOWN
 from analysis.causes.lateness import late_reads
 from analysis.causes.limits import expired_early, smaller_window
 from analysis.causes.loss import burst, disappearing, lost_at_once, lost_update, never_stored
+from analysis.causes.struck import struck
+from analysis.faults import Fault
 from analysis.judged import Judged
 from goldfish.anomalies import ANOMALIES
 from goldfish.contract import Contract
+from goldfish.table import count
 
 EXPLAINS_MIN = 0.1
 """A cause that accounts for less of the harm of its class is not named."""
 CAUSES_MAX = 5
+MARKED = {known.anomaly for known in KNOWN.values()} | {"expired early"}
+"""Classes that have causes with evidence of their own; what expired early is also missing."""
 
 
-def likely_causes(judged: Judged, contract: Contract, effective: EffectiveContract | None) -> list[Cause]:
+def likely_causes(
+    judged: Judged, contract: Contract, effective: EffectiveContract | None, faults: Sequence[Fault] = ()
+) -> list[Cause]:
     """The likely causes, the likeliest first; none if nothing was harmed."""
     harm = Harm(judged)
     if not harm.harmed_by:
         return []
-    found = [*_of_loss(harm, contract, effective), *disorderly(harm)]
+    found = [*_of_loss(harm, contract, effective), *disorderly(harm), *_of_class(harm)]
+    by_fault = struck(harm, faults)
+    if by_fault is not None:
+        found.append(by_fault)
     named = [cause for cause in found if cause.explains >= EXPLAINS_MIN]
     return sorted(named, key=lambda cause: _rank(cause, harm))[:CAUSES_MAX]
 
@@ -53,7 +64,7 @@ def _of_loss(harm: Harm, contract: Contract, effective: EffectiveContract | None
     copies, split = own_copies(harm), split_memory(harm)
     window = smaller_window(harm, contract)
     apart = max(_weight(copies), _weight(split))
-    expired = _less(expired_early(harm), (1 - _weight(window)) * (1 - apart))
+    expired = _less(expired_early(harm, effective.ttl if effective else None), (1 - _weight(window)) * (1 - apart))
     update = _less(lost_update(harm), 1 - _weight(window))
     overwritten = _weight(update) * harm.missed / harm.gone if harm.gone else 0.0
     specific = (1 - max(apart, _weight(window), _weight(expired))) * (1 - min(1.0, overwritten))
@@ -76,6 +87,27 @@ def _of_loss(harm: Harm, contract: Contract, effective: EffectiveContract | None
     ):
         if cause is not None:
             yield cause
+
+
+def _of_class(harm: Harm) -> Iterator[Cause]:
+    """For classes whose causes leave no marks of their own: what their entry in the registry knows."""
+    for name, number in harm.harmed_by.items():
+        entry = ANOMALIES.get(name)
+        if entry is None or name in MARKED:
+            continue
+        yield Cause(
+            code=entry.code,
+            title=_capital(" or ".join(entry.causes)),
+            anomaly=name,
+            explains=1.0,
+            evidence_for=[f"{count(number, 'conversation')} in which {entry.meaning}."],
+            evidence_against=["Nothing that was counted tells these causes apart."] if len(entry.causes) > 1 else [],
+            remedy=f"{_capital('; '.join(entry.remedies))}.",
+        )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _weight(cause: Cause | None) -> float:

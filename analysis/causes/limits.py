@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 
+import msgspec
 import numpy as np
 
 from analysis.causes.cause import Cause, suspect
 from analysis.causes.harm import Harm, Numbers
 from analysis.symptoms.scale import MS, ends, told, unstepped
-from goldfish.contract import Contract
+from goldfish.contract import Contract, Ttl
 from goldfish.table import count, share
 
 FULL = 0.9
@@ -33,8 +34,8 @@ def smaller_window(harm: Harm, contract: Contract) -> Cause | None:
         against.append(f"{count(harm.lossy - newest, 'lossy recall')} lacked others than the oldest.")
     if full >= FULL * newest:
         evidence.append(f"{full:,} of these lists had exactly {longest} elements, and no list of the run had more.")
-        promised = contract.window.messages
-        declared = f"declared {promised}" if promised else "declared without a limit"
+        bounds = [f"{n} {unit}" for unit in ("messages", "turns", "tokens") if (n := getattr(contract.window, unit))]
+        declared = f"declared {bounds[0]}" if bounds else "declared without a limit"
         title = f"The window is smaller than promised: {declared}, behaves like {longest} messages"
         return suspect("smaller-window", full / harm.lossy, evidence, against, title)
     limit = _size_limit(harm)
@@ -61,13 +62,14 @@ def _size_limit(harm: Harm) -> tuple[int, float] | None:
     return (round(unstepped(found[0])), found[1]) if found else None
 
 
-def expired_early(harm: Harm) -> Cause | None:
-    """Histories that are gone after a pause, or messages that are gone at an age."""
-    return max(
-        (cause for cause in (_after_a_pause(harm), _at_an_age(harm)) if cause is not None),
-        key=lambda cause: cause.explains,
-        default=None,
-    )
+def expired_early(harm: Harm, behaves_like: Ttl | None) -> Cause | None:
+    """Histories that are gone after a pause, or messages at an age; ``behaves_like``: under it the run is clean."""
+    found = [cause for cause in (_after_a_pause(harm), _at_an_age(harm)) if cause is not None]
+    likeliest = max(found, key=lambda cause: cause.explains, default=None)
+    if likeliest is None or behaves_like is None:
+        return likeliest
+    clean = f"The run is clean if a {behaves_like.unit} expires after {behaves_like.seconds:g} s."
+    return msgspec.structs.replace(likeliest, evidence_for=[*likeliest.evidence_for, clean])
 
 
 def _after_a_pause(harm: Harm) -> Cause | None:

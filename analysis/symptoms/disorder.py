@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from analysis.check import Checked, Finding
+from analysis.check import Checked
+from analysis.finding import AFTER_A_RETRY, Finding
 from analysis.symptoms.scale import bin_of
 from goldfish.rule import NEVER, Message, reordered
 
@@ -72,7 +73,7 @@ class Disorder:
         lists = {entry.line: entry for entry in checked.listed}
         for finding in checked.findings:
             if finding.anomaly == "duplicated":
-                self.copies[Copy(scenario, _resent(checked, finding))] += 1
+                self.copies[Copy(scenario, finding.detail == AFTER_A_RETRY)] += 1
             elif finding.anomaly == "reordered":
                 inversion = _inversion(checked, lists[finding.line].shown) if checked.doubt is None else None
                 if inversion is None:
@@ -90,16 +91,6 @@ class Disorder:
         """Take in another share."""
         for name, numbers in vars(self).items():
             numbers.update(vars(other)[name])
-
-
-def _resent(checked: Checked, finding: Finding) -> bool:
-    attempts = sum(
-        any(said.seq == finding.seq for said in row.messages)
-        for _, row in checked.conversation.appends
-        if row.device == finding.device
-    )
-    known = checked.sent.get((finding.device or "", finding.seq if finding.seq is not None else -1))
-    return attempts > 1 or (known is not None and known.append.attempt > 1)
 
 
 def _inversion(checked: Checked, shown: Sequence[Message]) -> Inversion | None:

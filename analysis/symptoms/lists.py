@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Literal
 
 from analysis.check import Checked
+from analysis.listed import of_history
 from analysis.symptoms.scale import step_of
 from analysis.symptoms.traits import shape
 
@@ -30,7 +31,7 @@ class Lists:
         """Take in one judged conversation."""
         sizes = {sent.message: sent.said.bytes for sent in checked.sent.values()}
         for entry in checked.listed:
-            if not entry.judgement.checked or entry.row.view == "store":
+            if not of_history(entry):
                 continue
             came_to = shape(entry)
             form: Form = "sound" if came_to == "sound" else "blank" if came_to == "blank" else "holed"

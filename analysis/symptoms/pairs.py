@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from analysis.check import Checked
 from analysis.fates import ENDS
+from analysis.listed import of_history
 from analysis.symptoms.scale import BINS, EDGES_NS
 from goldfish.rule import NEVER
 
@@ -39,7 +40,7 @@ class Pairs:
         shown: defaultdict[Kin, list[int]] = defaultdict(list)
         missing: defaultdict[tuple[Kin, bool], list[int]] = defaultdict(list)
         for entry in checked.listed:
-            if not entry.judgement.checked or entry.row.view == "store":
+            if not of_history(entry):
                 continue
             read_by, start_ns = entry.row.instance, entry.row.start_ns
             for message in entry.shown:

@@ -18,13 +18,10 @@ class Stored:
 
     def add(self, checked: Checked) -> None:
         """Take in one judged conversation."""
-        dumps = [entry for entry in checked.listed if entry.row.view == "store"]
-        if not dumps:
+        if not checked.dumps:
             return
-        held = {message for entry in dumps for message in entry.shown}
-        missed = {
-            lost.message for entry in checked.listed if entry.row.view != "store" for lost in entry.judgement.missing
-        }
+        held = {message for entry in checked.dumps for message in entry.shown}
+        missed = {lost.message for entry in checked.listed for lost in entry.judgement.missing}
         self.kept[checked.conversation.scenario] += len(missed & held)
         self.absent[checked.conversation.scenario] += len(missed - held)
 

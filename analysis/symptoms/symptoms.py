@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from analysis.check import Checked
+from analysis.symptoms.by_class import ByClass
 from analysis.symptoms.disorder import Disorder
+from analysis.symptoms.failures import Failures
 from analysis.symptoms.lists import Lists
 from analysis.symptoms.pairs import Pairs
 from analysis.symptoms.sample import Sample
@@ -16,6 +18,8 @@ class Symptoms:
     """See the modules of the parts."""
 
     def __init__(self, start_ns: int) -> None:
+        self.by_class = ByClass()
+        self.failures = Failures()
         self.pairs = Pairs()
         self.traits = Traits()
         self.lists = Lists()

@@ -13,9 +13,10 @@ from typing import Literal, NamedTuple
 
 from analysis.check import Checked
 from analysis.fates import ENDS, End
-from analysis.listed import Listed
+from analysis.listed import Listed, of_history
 from analysis.symptoms.scale import MS, step_of
 from goldfish.oplog import Append
+from goldfish.rule import Message
 
 Shape = Literal["sound", "lossy", "blank"]
 """blank: lossy, and nothing of the conversation was listed."""
@@ -47,7 +48,7 @@ class AskedTraits(NamedTuple):
     """A limit was asked for."""
     pause: int
     """Step of the longest pause, in milliseconds, of the conversation between the message in question and the recall.
-    That is the newest missing one if some are missing, and the oldest shown one if none is."""
+    That is the newest missing one if some are missing, and the first shown one if none is."""
     shape: Shape
 
 
@@ -67,7 +68,6 @@ class Traits:
             return
         appends = [row for _, row in conversation.appends if row.outcome != "fail"]
         overlapped = _overlapped(appends)
-        retried = {row.id for row in appends if row.attempt > 1}
         for message, fate in checked.fates.items():
             end = ENDS.get(fate.name)
             if end is None:
@@ -81,15 +81,15 @@ class Traits:
                     said.role,
                     said.bytes.bit_length(),
                     append.id in overlapped,
-                    append.id in retried,
+                    sent.attempts > 1,
                     end,
                     fate.name != "lost: never visible",
                 )
             ] += 1
         self._count_twins(checked, appends)
-        pauses = _Pauses(checked)
+        pauses = Pauses(checked)
         for entry in checked.listed:
-            if entry.judgement.checked and entry.row.view != "store":
+            if of_history(entry):
                 row = entry.row
                 self.asked[
                     AskedTraits(
@@ -141,7 +141,7 @@ def _overlapped(appends: Iterable[Append]) -> set[int]:
     return found
 
 
-class _Pauses:
+class Pauses:
     """The times in which nothing that was answered happened to a conversation."""
 
     def __init__(self, checked: Checked) -> None:
@@ -160,10 +160,11 @@ class _Pauses:
     def longest(self, entry: Listed) -> int:
         """The longest pause between the message in question and a recall."""
         missing = [lost.message for lost in entry.judgement.missing]
-        of = (
-            max(missing, key=lambda m: m.sent_ns)
-            if missing
-            else min(entry.shown, key=lambda m: m.sent_ns, default=None)
-        )
-        since = self._at.get(self._sent(of).append.id, 0) if of is not None else 0
-        return max(self._pauses[since + 1 : self._at[entry.row.id] + 1], default=0)
+        if missing:
+            return self.since(max(missing, key=lambda message: message.sent_ns), entry)
+        return max((self.since(message, entry) for message in entry.shown[:1]), default=0)
+
+    def since(self, message: Message, entry: Listed) -> int:
+        """The longest pause between a message and a recall."""
+        sent_at = self._at.get(self._sent(message).append.id, 0)
+        return max(self._pauses[sent_at + 1 : self._at[entry.row.id] + 1], default=0)

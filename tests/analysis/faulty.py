@@ -429,3 +429,15 @@ class Cut(Memory):
     def commit(self, at_ms: float, instance: str, lines: list[Line], begun: Any) -> None:
         lines = [replace(line, changed="truncated") if line.size > 4_000 else line for line in lines]
         super().commit(at_ms, instance, lines, begun)
+
+
+class Struck(Memory):
+    """While an instance is paused, the others answer without what it wrote last."""
+
+    def __init__(self, seed: int, begin_ms: float = 4_000, end_ms: float = 5_500) -> None:
+        super().__init__(seed)
+        self.begin_ms, self.end_ms = begin_ms, end_ms
+
+    def read(self, at_ms: float, instance: str, conversation: str) -> list[Line]:
+        lines = super().read(at_ms, instance, conversation)
+        return lines[:-1] if self.begin_ms <= at_ms < self.end_ms else lines

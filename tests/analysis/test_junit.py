@@ -134,6 +134,25 @@ def test_reported_disorder_is_not_red(tmp_path: Path) -> None:
     assert set(states(tmp_path).values()) == {"passed"}
 
 
+def test_budgets_of_harm_and_latency_have_cases_of_their_own(tmp_path: Path) -> None:
+    budget = Budget(min_conversations=10, conversations_harmed=0.9, recall_p95_ms=5, append_p95_ms=1)
+    analyze(write(tmp_path, many(40), budget=budget))
+    found = states(tmp_path)
+    assert found["goldfish.rapid-switch", "conversations_harmed"] == "passed"
+    assert found["goldfish.rapid-switch", "recall_p95_ms"] == "passed"
+    assert found["goldfish.rapid-switch", "append_p95_ms"] == "failure"
+
+
+def test_a_budget_that_was_neither_met_nor_broken_is_an_error(tmp_path: Path) -> None:
+    budget = Budget(min_conversations=10, context_loss=0.2, conversations_harmed=0.001, recall_p95_ms=5)
+    analyze(write(tmp_path, many(12), budget=budget))
+    found = states(tmp_path)
+    assert found["goldfish.rapid-switch", "conversations_harmed"] == "error"
+    assert found["goldfish.rapid-switch", "recall_p95_ms"] == "error"
+    error = next(ET.fromstring((tmp_path / JUNIT).read_bytes()).iter("error"))
+    assert "rate-unproven" in (error.text or "")
+
+
 def test_failed_requests_are_a_failure_of_the_run(tmp_path: Path) -> None:
     process = many(10).talk("x").append("phone", 0, 1, 0)
     for at in range(20):
