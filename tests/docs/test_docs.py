@@ -32,7 +32,7 @@ CALLED_BY_CI = {"make demo", "make test"}
 EXIT_CODES = {
     "goldfish run two-devices --store user-profile --defect lost-update -u 10 -t 10": 3,
     "goldfish run rapid-switch --store user-profile --defect instance-cache@m2:ttl=2 -u 10 -t 10": 3,
-    "goldfish analyze runs/RUN --contract goldfish.toml": 3,  # the run of reading-the-report.md
+    "goldfish analyze runs/RUN --contract ./goldfish.toml": 3,  # the run of reading-the-report.md
 }
 
 
