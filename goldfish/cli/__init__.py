@@ -200,6 +200,17 @@ def show(run_directory: Path, conversation: str, curl: bool) -> int:
 
 
 @cli.command()
+@click.argument("base", type=click.Path(path_type=Path))
+@click.argument("candidate", type=click.Path(path_type=Path))
+@_JSON
+def compare(base: Path, candidate: Path, as_json: bool) -> int:
+    """Compare two judged runs: does CANDIDATE lose more than BASE? Exits with 3 if it does, 4 if nobody can say."""
+    from goldfish.cli.comparison import compare_runs
+
+    return compare_runs(base, candidate, as_json=as_json)
+
+
+@cli.command()
 @_JSON
 def scenarios(as_json: bool) -> int:
     """List what users can be made to do."""
