@@ -129,6 +129,9 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     """What the run would have seen, had it happened."""
     faults: list[Fault] = []
     """What was done to the deployment, in the order it was asked for."""
+    until_proven: bool = False
+    """The run was to end when something was proven: its budgets are tested accordingly; its intervals are still those
+    of a run of fixed length."""
     skipped: list[Skipped]
     scenarios: list[Scenario]
     load_processes: list[LoadProcess]
@@ -164,6 +167,7 @@ def results(
         causes=diagnosis.causes,
         power=power,
         faults=list(faults),
+        until_proven=run.until_proven,
         skipped=run.skipped,
         scenarios=[_scenario(tally, diagnosis.classes.get(tally.name, {})) for tally in tallies],
         load_processes=processes,

@@ -111,6 +111,11 @@ def up(store: str, instances: int, balance: str, defects: tuple[str, ...], port:
     "--processes", type=click.IntRange(1, 64), default=1, show_default=True, help="Load processes, one a core."
 )
 @click.option(
+    "--until-proven",
+    is_flag=True,
+    help="End as soon as the budget is proven to be kept, or not to be; -t is the longest then.  [default: 600]",
+)
+@click.option(
     "--turns-per-second",
     type=click.FloatRange(0, 100_000, min_open=True),
     help="Open arrivals: turns begin at this rate over all users.  [default: every user at its own pace]",
@@ -135,6 +140,7 @@ def run(
     time_s: int | None,
     turns: int | None,
     processes: int,
+    until_proven: bool,
     turns_per_second: float | None,
     seed: int | None,
     out: Path,
@@ -153,8 +159,9 @@ def run(
         connection=connection,
         users=users,
         spawn_rate=spawn_rate or min(users, 100),
-        time_s=time_s if time_s or turns else 60,
+        time_s=time_s if time_s or turns else 600 if until_proven else 60,
         turns=turns,
+        until_proven=until_proven,
         processes=processes,
         turns_per_second=turns_per_second,
         seed=seed,

@@ -57,6 +57,7 @@ def test_results_have_the_published_keys(tmp_path: Path) -> None:
         "causes",
         "power",
         "faults",
+        "until_proven",
         "skipped",
         "scenarios",
         "load_processes",
