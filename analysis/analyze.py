@@ -1,4 +1,4 @@
-"""The analysis from end to end: load, check, count, decide, write."""
+"""The analysis from end to end: read, judge, count, decide, write."""
 
 from __future__ import annotations
 
@@ -7,19 +7,22 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from analysis.check import check
+from analysis.alone import Alone
 from analysis.findings import findings_table
 from analysis.judged import Judged
-from analysis.load import load
+from analysis.judging import Assignment
 from analysis.page import page
 from analysis.patience import Patience
-from analysis.publish import publish
+from analysis.publish import Outputs, publish
+from analysis.reading import read
+from analysis.record import Record
 from analysis.report import render
 from analysis.results import Results, results
 from analysis.summary import summary
 from analysis.tally import tally
 from analysis.verdict import decide
-from goldfish.contract import load_settings
+from goldfish.contract import Budget, Contract, load_settings
+from goldfish.run import read_run
 
 
 def analyze(directory: Path, contract_file: Path | None = None, console: Console | None = None) -> Results:
@@ -35,19 +38,34 @@ def analyze(directory: Path, contract_file: Path | None = None, console: Console
         UsageError: the contract file cannot be meant.
     """
     settings = load_settings(contract_file) if contract_file else None
+    run = read_run(directory)
+    contract, budget = run.contract, run.budget
+    if settings is not None:
+        contract, budget = settings.contract, settings.budget
     with Patience(console) as patience:
         patience.now("reading op logs")
-        record = load(directory)
-        contract, budget = record.run.contract, record.run.budget
-        if settings is not None:
-            contract, budget = settings.contract, settings.budget
-        judged = Judged(record.start_ns, record.cited)
-        for conversation in patience.over("judging conversations", record.conversations.values()):
-            judged.add(check(conversation, contract))
+        shares = Alone(patience.more)
+        outline = read(directory, shares, run)
+        patience.now("judging conversations")
+        assignment = Assignment(contract, outline.start_ns, outline.cited, run.processes, outline.flaws)
+        judged = Judged(outline.start_ns, outline.cited)
+        for share in shares.call("judge", [(assignment,)] * shares.number):
+            judged.merge(share)
         patience.now("writing results")
-        tallies = tally(judged, record.run.scenarios, budget.confidence)
-        verdict = decide(record, judged, tallies, budget, same_contract=contract == record.run.contract)
-        judgement = results(record, contract, budget, tallies, verdict)
-        report = render(page(record, judged, judgement))
-        publish(directory, judgement, findings_table(judged.found), summary(msgspec.to_builtins(judgement)), report)
-    return judgement
+        written = outputs(outline.record, judged, contract, budget)
+        publish(directory, written)
+    return written.results
+
+
+def outputs(record: Record, judged: Judged, contract: Contract, budget: Budget) -> Outputs:
+    """Decide, and put into words and tables what a record came to."""
+    run = record.run
+    tallies = tally(judged, run.scenarios, budget.confidence)
+    verdict = decide(record, judged, tallies, budget, same_contract=contract == run.contract)
+    judgement = results(record, contract, budget, tallies, verdict)
+    return Outputs(
+        results=judgement,
+        findings=findings_table(judged.found),
+        summary=summary(msgspec.to_builtins(judgement)),
+        report=render(page(record, judged, judgement)),
+    )

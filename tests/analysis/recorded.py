@@ -1,0 +1,84 @@
+"""Simulated histories as run directories: one conversation each, their rows interleaved as a load process writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from analysis.alone import Worker
+from analysis.analyze import outputs
+from analysis.judged import Judged
+from analysis.judging import Assignment
+from analysis.reading import read
+from goldfish.contract import Budget, Contract
+from goldfish.oplog import Footer, Header, Operation
+from goldfish.run import TRANSCRIPT, Run, read_run, write_run
+from tests.evidence.histories import History
+from tests.evidence.product import conversation_of
+
+ENCODER = msgspec.json.Encoder()
+SCENARIOS = ("rapid-switch", "two-devices", "shared")
+INSTANCES = ("m1", "m2", None)
+
+
+def record(directory: Path, histories: Iterable[History], processes: int = 1, **run: Any) -> Path:
+    """Write a run directory of histories; ``run`` sets further fields of run.json."""
+    logs: list[list[Operation]] = [[] for _ in range(processes)]
+    for number, history in enumerate(histories):
+        conversation = conversation_of(history)
+        log = logs[number % processes]
+        for _, row in [*conversation.appends, *conversation.recalls, *conversation.deletes]:
+            log.append(
+                msgspec.structs.replace(
+                    row,
+                    conversation=f"c{number}",
+                    scenario=SCENARIOS[number % len(SCENARIOS)],
+                    user=f"user {number // 2}",
+                    instance=INSTANCES[(number + row.id) % len(INSTANCES)],
+                    # Stories begin one after the other.
+                    start_ns=row.start_ns + number * 3_000_000,
+                    end_ns=row.end_ns + number * 3_000_000,
+                )
+            )
+    (directory / TRANSCRIPT).mkdir(parents=True, exist_ok=True)
+    names = [f"w{number}" for number in range(processes)]
+    for name, log in zip(names, logs, strict=True):
+        log.sort(key=lambda row: row.end_ns)
+        rows = [msgspec.structs.replace(row, id=number) for number, row in enumerate(log)]
+        counts: dict[str, int] = {}
+        for row in rows:
+            kind = type(row).__name__.lower()
+            counts[kind] = counts.get(kind, 0) + 1
+        whole = [Header(run="r", process=name, worker=0, monotonic_ns=0, wall=0.0), *rows]
+        whole.append(Footer(lines=len(whole) + 1, counts=counts))
+        (directory / TRANSCRIPT / f"{name}.jsonl").write_bytes(b"".join(ENCODER.encode(row) + b"\n" for row in whole))
+    fields: dict[str, Any] = {"contract": Contract(), "budget": Budget()} | run
+    write_run(directory, Run(run="r", processes=names, scenarios=list(SCENARIOS), **fields))
+    return directory
+
+
+class Several:
+    """Several shares in this process."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.shares = [Worker(lambda _: None) for _ in range(number)]
+
+    def call(self, step: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Take a step."""
+        return [getattr(share, step)(*own) for share, own in zip(self.shares, arguments, strict=True)]
+
+
+def judged(directory: Path, contract: Contract, shares: int = 1) -> tuple[Judged, Any]:
+    """What a run comes to under a contract, and everything that is written about it."""
+    several = Several(shares)
+    run = read_run(directory)
+    outline = read(directory, several, run)
+    assignment = Assignment(contract, outline.start_ns, outline.cited, run.processes, outline.flaws)
+    whole = Judged(outline.start_ns, outline.cited)
+    for share in several.call("judge", [(assignment,)] * shares):
+        whole.merge(share)
+    return whole, outputs(outline.record, whole, contract, run.budget)
