@@ -7,14 +7,14 @@ from pathlib import Path
 import msgspec
 from rich.console import Console
 
-from analysis.alone import Alone
+from analysis.crew import Alone, Crew, processes_for
 from analysis.findings import findings_table
 from analysis.judged import Judged
 from analysis.judging import Assignment
 from analysis.page import page
 from analysis.patience import Patience
 from analysis.publish import Outputs, publish
-from analysis.reading import read
+from analysis.reading import read, size_of
 from analysis.record import Record
 from analysis.report import render
 from analysis.results import Results, results
@@ -25,13 +25,19 @@ from goldfish.contract import Budget, Contract, load_settings
 from goldfish.run import read_run
 
 
-def analyze(directory: Path, contract_file: Path | None = None, console: Console | None = None) -> Results:
+def analyze(
+    directory: Path,
+    contract_file: Path | None = None,
+    console: Console | None = None,
+    processes: int | None = None,
+) -> Results:
     """Judge a run directory and write ``results.json``, ``findings.parquet``, ``summary.md`` and ``report.html`` to it.
 
     Args:
         directory: the run directory.
         contract_file: a settings file whose contract and budget replace those of the run.
         console: where progress is shown if the analysis takes long; None: nowhere.
+        processes: how many share the work; None: as many as there are processors, for a record that is worth it.
 
     Raises:
         RecordError: the record cannot be trusted at all, or the outputs cannot be written.
@@ -42,15 +48,16 @@ def analyze(directory: Path, contract_file: Path | None = None, console: Console
     contract, budget = run.contract, run.budget
     if settings is not None:
         contract, budget = settings.contract, settings.budget
+    number = processes or processes_for(size_of(directory, run))
     with Patience(console) as patience:
         patience.now("reading op logs")
-        shares = Alone(patience.more)
-        outline = read(directory, shares, run)
-        patience.now("judging conversations")
-        assignment = Assignment(contract, outline.start_ns, outline.cited, run.processes, outline.flaws)
-        judged = Judged(outline.start_ns, outline.cited)
-        for share in shares.call("judge", [(assignment,)] * shares.number):
-            judged.merge(share)
+        with Crew(number, patience.more) if number > 1 else Alone(patience.more) as shares:
+            outline = read(directory, shares, run)
+            patience.now("judging conversations", outline.conversations)
+            assignment = Assignment(contract, outline.start_ns, outline.cited, run.processes, outline.flaws)
+            judged = Judged(outline.start_ns, outline.cited)
+            for share in shares.call("judge", [(assignment,)] * number):
+                judged.merge(share)
         patience.now("writing results")
         written = outputs(outline.record, judged, contract, budget)
         publish(directory, written)

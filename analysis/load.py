@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from analysis.alone import Alone
 from analysis.batches import Conversations
+from analysis.crew import Alone
 from analysis.reading import read
 from analysis.record import Cited, Conversation, Record
 from analysis.rows import read_conversations

@@ -54,6 +54,8 @@ class Outline:
     record: Record
     start_ns: int
     """The stamp all times of the run are told relative to."""
+    conversations: int
+    """About how many there are."""
     cited: frozenset[Cited]
     """The messages that foreign elements name."""
     flaws: dict[int, Flaw]
@@ -95,9 +97,19 @@ def read(directory: Path, shares: Shares, run: Run) -> Outline:
     return Outline(
         record=Record(directory, run, logs),
         start_ns=run.start_ns if run.start_ns is not None else start_ns if start_ns < NEVER else 0,
+        conversations=len(np.unique(np.concatenate([its.conversations for its in settled]))),
         cited=frozenset[Cited]().union(*(its.cited for its in settled)),
         flaws={number: Flaw(log.flaw, log.scattered) for number, log in enumerate(logs) if log.flaw is not None},
     )
+
+
+def size_of(directory: Path, run: Run) -> int:
+    """Bytes of all op logs of a run.
+
+    Raises:
+        RecordError: one cannot be looked at.
+    """
+    return sum(_size(log.path) or 0 for log in _logs(directory, run))
 
 
 def _logs(directory: Path, run: Run) -> list[Log]:
@@ -111,26 +123,35 @@ def _logs(directory: Path, run: Run) -> list[Log]:
     return logs
 
 
+def _size(path: Path) -> int | None:
+    """Bytes of an op log; None if there is none.
+
+    Raises:
+        RecordError: it cannot be looked at.
+    """
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise RecordError(f"cannot read {path}: {error.strerror}") from error
+
+
 def _split(logs: Sequence[Log], shares: int) -> list[list[Range]]:
     """The bytes of all logs in equal parts, one behind the other; a log that is not there has none."""
-    sizes = []
-    for log in logs:
-        try:
-            sizes.append(log.path.stat().st_size)
-        except FileNotFoundError:
-            sizes.append(0)
+    sizes = [_size(log.path) for log in logs]
+    for log, bytes_ in zip(logs, sizes, strict=True):
+        if bytes_ is None:
             log.flaw = "the file is missing"
-        except OSError as error:
-            raise RecordError(f"cannot read {log.path}: {error.strerror}") from error
-    each = -(-sum(sizes) // shares)
+    each = -(-sum(bytes_ or 0 for bytes_ in sizes) // shares)
     ranges: list[list[Range]] = [[] for _ in range(shares)]
     done = 0
-    for number, (log, size) in enumerate(zip(logs, sizes, strict=True)):
+    for number, (log, bytes_) in enumerate(zip(logs, sizes, strict=True)):
         for share, own in enumerate(ranges):
-            begin, end = max(share * each - done, 0), min((share + 1) * each - done, size)
+            begin, end = max(share * each - done, 0), min((share + 1) * each - done, bytes_ or 0)
             if begin < end:
                 own.append(Range(number, log.path, begin, end))
-        done += size
+        done += bytes_ or 0
     return ranges
 
 

@@ -1,4 +1,4 @@
-"""Simulated histories as run directories: one conversation each, their rows interleaved as a load process writes them."""
+"""Simulated histories as run directories: each a conversation, their rows interleaved as load processes write them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 import msgspec
 
-from analysis.alone import Worker
 from analysis.analyze import outputs
 from analysis.judged import Judged
 from analysis.judging import Assignment
 from analysis.reading import read
+from analysis.worker import Worker
 from goldfish.contract import Budget, Contract
 from goldfish.oplog import Footer, Header, Operation
 from goldfish.run import TRANSCRIPT, Run, read_run, write_run

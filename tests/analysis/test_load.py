@@ -43,8 +43,8 @@ def test_a_whole_record_has_no_flaw_and_no_doubt(tmp_path: Path) -> None:
 
 def test_touches_and_samples_are_counted_and_judge_nothing(tmp_path: Path) -> None:
     touch = (
-        b'{"kind":"touch","id":7,"scenario":"rapid-switch","user":"user of 0.0.s0","conversation":"0.0.s0","device":"phone",'
-        b'"start_ns":5,"end_ns":6,"outcome":"ok"}\n'
+        b'{"kind":"touch","id":7,"scenario":"rapid-switch","user":"user of 0.0.s0","conversation":"0.0.s0",'
+        b'"device":"phone","start_ns":5,"end_ns":6,"outcome":"ok"}\n'
     )
     sample = b'{"kind":"sample","at_ns":9,"users":3,"in_flight":1,"cpu_pct":12.5,"lag_ms":0.4}\n'
 
