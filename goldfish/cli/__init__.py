@@ -36,7 +36,7 @@ def main() -> None:
     mend_streams()
     try:
         code = cli(standalone_mode=False)
-    except click.exceptions.Abort:
+    except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("interrupted; nothing was judged", err=True)
         sys.exit(4)
     except click.ClickException as error:
@@ -45,16 +45,13 @@ def main() -> None:
     except GoldfishError as error:
         click.echo(f"error: {error}", err=True)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        click.echo("interrupted; nothing was judged", err=True)
-        sys.exit(4)
     except Exception:  # noqa: BLE001 - Python would exit with 1, which is a pass here
         with suppress(OSError):
             traceback.print_exc()
             click.echo("error: this is a fault of goldfish itself; nothing was judged", err=True)
         sys.exit(4)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an impatient one more must not change the code
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # an impatient one more must not change the code
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -19,7 +19,7 @@ import socket
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import gevent
 import psutil
@@ -50,7 +50,19 @@ def install() -> None:
     """Register with Locust; called once, when the first scenario is imported."""
     events.init_command_line_parser.add_listener(_add_options)
     events.init.add_listener(_on_init)
+    with suppress(ValueError):  # not the main thread, so not Locust's own process
+        signal.signal(signal.SIGINT, _on_early_ctrl_c)
     die_with_master()
+
+
+_early_ctrl_c = False
+
+
+def _on_early_ctrl_c(*_: Any) -> NoReturn:
+    """As Python does it, but remembered: raised in a hook of ``fork`` or in Locust's listener it is swallowed."""
+    global _early_ctrl_c
+    _early_ctrl_c = True
+    raise KeyboardInterrupt
 
 
 _master_port = 0
@@ -73,11 +85,21 @@ def _free_port() -> int:
         return int(free.getsockname()[1])
 
 
+_initialised = False
+
+
+def initialised() -> bool:
+    """Whether Locust has fired ``init``; a worker may be sent users before."""
+    return _initialised
+
+
 def _on_init(environment: Any, runner: Any, **_: Any) -> None:
+    global _initialised
     if isinstance(runner, WorkerRunner):
         Worker(environment)
     else:
         Conductor(environment)
+    _initialised = True
     gevent.sleep(0)
 
 
@@ -122,6 +144,8 @@ class Conductor:
         progress.on_orphaned(lambda: self._end("orphaned"))
         # Ctrl-C would otherwise be raised in whichever greenlet runs, and once more in each that waits for that one.
         gevent.signal_handler(signal.SIGINT, self._on_ctrl_c)
+        if _early_ctrl_c:
+            self._on_ctrl_c()
         listen = environment.events
         listen.test_start.add_listener(self.on_test_start)
         listen.spawning_complete.add_listener(self.on_spawning_complete)

@@ -122,6 +122,9 @@ class MemoryUser(User):  # type: ignore[misc]
     def turn(self) -> None:
         """Take the story one turn further; a story that has ended is closed and a new one begins."""
         run = lifecycle.current()
+        if run is None and not hooks.initialised():
+            gevent.sleep(HOLD_BACK_S)
+            return
         if run is None or not run.accepts_turns:
             raise StopUser
         if self._story is None and run.closing.behind:

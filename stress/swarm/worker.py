@@ -12,6 +12,7 @@ from typing import Any
 
 import gevent
 from locust import log as locust_log
+from locust.runners import STATE_RUNNING, STATE_SPAWNING
 
 from stress.swarm import lifecycle, progress
 from stress.swarm.crew import ABORT, DRAIN, STATUS, runs
@@ -77,6 +78,9 @@ class Worker:
         listen.quitting.add_listener(self.on_quitting)
         gevent.spawn(self._watch_master)
         _taken_over = True
+        if self._runner.worker_state in (STATE_SPAWNING, STATE_RUNNING):
+            # A master under way sends users as soon as it is connected, which may be before Locust fires ``init``.
+            self.on_test_start()
 
     # Locust's events ---------------------------------------------------------------------------------------------
 

@@ -492,3 +492,54 @@ def test_a_closed_standard_error_does_not_change_the_exit_code(memory: Deploymen
         cwd=tmp_path, stdout=subprocess.PIPE, text=True, timeout=PATIENCE_S, check=False,
     )  # fmt: skip
     assert ended.returncode == 0, ended.stdout
+
+
+LATE = """
+import gevent
+from locust import events
+from locust.runners import WorkerRunner
+
+
+@events.init.add_listener
+def late(runner, **_):
+    if isinstance(runner, WorkerRunner):
+        gevent.sleep(3)
+
+
+from goldfish import MemoryUser
+from stress.scenarios.rapid_switch import RapidSwitch
+"""
+
+
+def test_workers_that_are_sent_users_before_they_are_initialised_run_them(memory: Deployment, tmp_path: Path) -> None:
+    (tmp_path / "locustfile.py").write_text(LATE)
+    arguments = [*locust(memory, tmp_path, 2), "--headless", "-u", "6", "--goldfish-turns", "60"]
+    arguments[1] = str(tmp_path / "locustfile.py")
+    ended = subprocess.run(
+        [*LOCUST, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert logs(only_run(tmp_path)) == {"w0": True, "w1": True}
+
+
+SWALLOWED = """
+import os
+import signal
+
+from stress.scenarios.rapid_switch import RapidSwitch
+
+os.register_at_fork(after_in_parent=lambda: os.kill(os.getpid(), signal.SIGINT))
+"""
+
+
+def test_an_interrupt_that_was_swallowed_while_the_workers_were_forked_counts(
+    memory: Deployment, tmp_path: Path
+) -> None:
+    (tmp_path / "locustfile.py").write_text(SWALLOWED)
+    arguments = [*locust(memory, tmp_path, 2), "--headless", "-u", "6", "-t", "600"]
+    arguments[1] = str(tmp_path / "locustfile.py")
+    ended = subprocess.run(
+        [*LOCUST, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+    )
+    assert "Exception ignored" in ended.stderr
+    assert ended.returncode == 4, ended.stdout + ended.stderr
