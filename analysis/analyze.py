@@ -8,20 +8,24 @@ import msgspec
 from rich.console import Console
 
 from analysis.crew import Alone, Crew, processes_for
+from analysis.episodes import Episodes, clocks
+from analysis.faults import costs
 from analysis.findings import findings_table
 from analysis.judged import Judged
-from analysis.judging import Assignment
+from analysis.judging import Assignment, judge
 from analysis.page import page
 from analysis.patience import Patience
+from analysis.power import power
 from analysis.publish import Outputs, publish
-from analysis.reading import read, size_of
-from analysis.record import Record
+from analysis.reading import Outline, read, size_of
 from analysis.report import render
 from analysis.results import Results, results
 from analysis.summary import summary
 from analysis.tally import tally
+from analysis.users import users_table
 from analysis.verdict import decide
 from goldfish.contract import Budget, Contract, load_settings
+from goldfish.faults import Fault, read_faults
 from goldfish.run import read_run
 
 
@@ -31,13 +35,13 @@ def analyze(
     console: Console | None = None,
     processes: int | None = None,
 ) -> Results:
-    """Judge a run directory and write ``results.json``, ``findings.parquet``, ``summary.md`` and ``report.html`` to it.
+    """Judge a run directory and write the outputs to it, which ``analysis.publish`` lists.
 
     Args:
         directory: the run directory.
         contract_file: a settings file whose contract and budget replace those of the run.
         console: where progress is shown if the analysis takes long; None: nowhere.
-        processes: how many share the work; None: as many as there are processors, for a record that is worth it.
+        processes: how many share the work; None: as many as there are processors, if the record is worth it.
 
     Raises:
         RecordError: the record cannot be trusted at all, or the outputs cannot be written.
@@ -52,27 +56,56 @@ def analyze(
     with Patience(console) as patience:
         patience.now("reading op logs")
         with Crew(number, patience.more) if number > 1 else Alone(patience.more) as shares:
-            outline = read(directory, shares, run)
+            outline = read(directory, shares, run, contract)
+            faults, faults_flaw = read_faults(directory)
+            episodes = Episodes(faults, clocks(directory, run))
             patience.now("judging conversations", outline.conversations)
-            assignment = Assignment(contract, outline.start_ns, outline.cited, run.processes, outline.flaws)
-            judged = Judged(outline.start_ns, outline.cited)
-            for share in shares.call("judge", [(assignment,)] * number):
-                judged.merge(share)
+            judged = judge(shares, Assignment.of(outline, contract, episodes))
         patience.now("writing results")
-        written = outputs(outline.record, judged, contract, budget)
+        written = outputs(outline, judged, contract, budget, faults, faults_flaw, episodes)
         publish(directory, written)
     return written.results
 
 
-def outputs(record: Record, judged: Judged, contract: Contract, budget: Budget) -> Outputs:
-    """Decide, and put into words and tables what a record came to."""
-    run = record.run
+def outputs(
+    outline: Outline,
+    judged: Judged,
+    contract: Contract,
+    budget: Budget,
+    faults: list[Fault],
+    faults_flaw: str | None,
+    episodes: Episodes,
+) -> Outputs:
+    """Decide, and put into words and tables, what a record came to.
+
+    Args:
+        outline: the record as read.
+        judged: what its conversations came to.
+        contract: what they were judged by.
+        budget: what is tolerated.
+        faults: what was done to the deployment.
+        faults_flaw: what is wrong with the record of that.
+        episodes: of these faults.
+    """
+    record, run = outline.record, outline.record.run
     tallies = tally(judged, run.scenarios, budget.confidence)
-    verdict = decide(record, judged, tallies, budget, same_contract=contract == run.contract)
-    judgement = results(record, contract, budget, tallies, verdict)
+    seen = power(judged.sampled.conversations(), contract)
+    suffered = costs(faults, episodes, judged.exposure, outline.start_ns)
+    verdict = decide(
+        record,
+        judged,
+        tallies,
+        budget,
+        same_contract=contract == run.contract,
+        power=seen,
+        faults=suffered,
+        faults_flaw=faults_flaw,
+    )
+    judgement = results(record, contract, budget, tallies, verdict, power=seen, faults=suffered)
     return Outputs(
         results=judgement,
         findings=findings_table(judged.found),
+        users=users_table(judged.counts.scenarios),
         summary=summary(msgspec.to_builtins(judgement)),
         report=render(page(record, judged, judgement)),
     )

@@ -24,16 +24,17 @@ def examine(conversation: Conversation) -> Doubt | None:
     _sessions(conversation)
     sent = _sent(conversation)
     _order(conversation)
-    doubt = None
+    doubt = _resent(conversation, sent)
     for device, seqs in sent.items():
-        if len(seqs) <= max(seqs):
+        if seqs and len(seqs) <= max(seqs):
             hole = next(seq for seq in range(len(seqs) + 1) if seq not in seqs)
             doubt = f"the sending of message {hole} by {device} is not recorded, though a later one is"
     for line, recall in conversation.recalls:
         unknown = _listed(conversation, line, recall, sent)
         if unknown is not None:
             doubt = (
-                f"the recall on line {line} lists message {unknown[1]} by {unknown[0]}, whose sending is not recorded"
+                f"the recall on line {line} lists or asks for message {unknown[1]} by {unknown[0]}, whose sending is "
+                "not recorded"
             )
     return Doubt("incomplete", doubt) if doubt else None
 
@@ -42,8 +43,14 @@ def _scope(conversation: Conversation) -> Scope | None:
     scope: Scope | None = None
     for line, recall in conversation.recalls:
         view = recall.view
+        if recall.asked and view != "search":
+            raise _contradiction(conversation, line, f"a recall of view {view!r} asks for facts; only a search does")
+        if view == "search":  # of the user's memory; it tells nothing of what a recall spans
+            continue
         if view not in ("session", "user"):
-            raise _contradiction(conversation, line, f"a recall of view {view!r}; this version judges session and user")
+            raise _contradiction(
+                conversation, line, f"a recall of view {view!r}; this version judges session, user and search"
+            )
         if scope is not None and view != scope:
             raise _contradiction(
                 conversation, line, f"recalled by view {view!r} here and by {scope!r} above; expected one scope"
@@ -60,7 +67,8 @@ def _sessions(conversation: Conversation) -> None:
             raise _contradiction(conversation, line, f"operation {row.id} names no session")
     if conversation.scope != "session":
         return
-    for line, operation in [*conversation.appends, *conversation.recalls, *conversation.deletes]:
+    recalls = [(line, recall) for line, recall in conversation.recalls if recall.view != "search"]
+    for line, operation in [*conversation.appends, *recalls, *conversation.deletes]:
         if session is not None and operation.session != session:
             raise _contradiction(
                 conversation, line, f"session {operation.session!r} here and {session!r} before; expected one session"
@@ -69,21 +77,51 @@ def _sessions(conversation: Conversation) -> None:
 
 
 def _sent(conversation: Conversation) -> dict[str, set[int]]:
-    """The sequence numbers each device sent, which must be unique."""
+    """The sequence numbers each device sent, each once but for later attempts."""
     sent: dict[str, set[int]] = {}
     for line, append in conversation.appends:
         if not append.messages:
             raise _contradiction(conversation, line, f"append {append.id} carries no message")
         seqs = sent.setdefault(append.device, set())
+        if append.attempt > 1:
+            continue
         for said in append.messages:
             if said.seq in seqs:
                 raise _contradiction(
                     conversation,
                     line,
-                    f"message {said.seq} by {append.device!r} was sent before; expected a new number",
+                    f"message {said.seq} by {append.device!r} was sent before; expected a new number, or an attempt "
+                    "above 1",
                 )
             seqs.add(said.seq)
     return sent
+
+
+def _resent(conversation: Conversation, sent: dict[str, set[int]]) -> str | None:
+    """Validate later attempts; says which earlier one is missing, or None."""
+    attempts: dict[tuple[str, int], set[int]] = {}
+    for line, append in conversation.appends:
+        if append.attempt < 1:
+            raise _contradiction(conversation, line, f"attempt {append.attempt}; attempts count from 1")
+        if append.attempt == 1:
+            continue
+        for said in append.messages:
+            known = attempts.setdefault((append.device, said.seq), set())
+            if append.attempt in known:
+                raise _contradiction(
+                    conversation,
+                    line,
+                    f"attempt {append.attempt} at message {said.seq} by {append.device!r} stands twice",
+                )
+            known.add(append.attempt)
+    for (device, seq), known in attempts.items():
+        missing = next((n for n in range(2, max(known)) if n not in known), None)
+        if seq not in sent[device]:
+            missing = 1
+        if missing is not None:
+            sent[device].add(seq)
+            return f"attempt {missing} at message {seq} by {device} is not recorded, though a later one is"
+    return None
 
 
 def _order(conversation: Conversation) -> None:
@@ -93,7 +131,8 @@ def _order(conversation: Conversation) -> None:
     def started(row: tuple[int, Append]) -> tuple[int, int]:
         return row[1].start_ns, row[1].messages[0].seq
 
-    for line, append in sorted(conversation.appends, key=started):
+    first = [row for row in conversation.appends if row[1].attempt == 1]
+    for line, append in sorted(first, key=started):
         for said in append.messages:
             if said.seq <= latest.get(append.device, -1):
                 raise _contradiction(
@@ -104,7 +143,7 @@ def _order(conversation: Conversation) -> None:
 
 def _listed(conversation: Conversation, line: int, recall: Recall, sent: dict[str, set[int]]) -> tuple[str, int] | None:
     """Validate the shape of a recalled list; return a listed message that was never sent, or None."""
-    unknown: tuple[str, int] | None = None
+    unknown = next(((device, seq) for device, seq in recall.asked if seq not in sent.get(device, ())), None)
     for device, first, last in recall.seen:
         if not 0 <= first <= last:
             raise _contradiction(conversation, line, f"a run from message {first} to {last}; expected first <= last")

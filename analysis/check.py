@@ -15,47 +15,23 @@ No pandas here: the command imports this module to show a single conversation.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from analysis.early import expired_early
+from analysis.elements import level, unsound
 from analysis.fates import Fate, fates
-from analysis.listed import Listed, Sent, read_list, read_sent
+from analysis.finding import REJECTED, TORN_TURN, Finding
+from analysis.guarantees import FirstSeen, first_seen, guarantee, torn, turns_of
+from analysis.listed import Listed, Sent, extra_tokens, read_list, read_sent
 from analysis.order import Orders
 from analysis.record import Conversation, Doubt
+from analysis.touches import expiry_of
 from goldfish.contract import Contract
-from goldfish.oplog import Owner, Recall
-from goldfish.rule import NEVER, Delete, Message, capacity, judge, reordered
+from goldfish.rule import Delete, Excess, Message, Terms, excess, judge, judge_search, reordered, terms_of
 from goldfish.rule import Recall as Answered
 
-FirstSeen = dict[tuple[str, Message], int]
-
-REJECTED = "rejected"
-"""Detail of a phantom whose append was refused."""
-
-
-@dataclass(slots=True)
-class Finding:
-    """One proven anomaly, seen by one recall; see ``analysis.findings`` for the table it becomes."""
-
-    line: int
-    recall: Recall
-    anomaly: str
-    message: Message | None = None
-    """The message it names, where that is one of this conversation."""
-    position: str | None = None
-    guarantee: str | None = None
-    detail: str | None = None
-    """corrupted: truncated, altered, role · foreign: session, user, tenant · phantom: rejected, other-run, unmarked."""
-    owner: Owner | None = None
-    device: str | None = None
-    """The author's device and number, where a message is named, be it of this conversation or of another."""
-    seq: int | None = None
-
-    @property
-    def zero_tolerance(self) -> bool:
-        """Whether this one case fails the run: a leak, an altered content, or a rejected message that was stored."""
-        return self.anomaly in ("foreign", "corrupted") or self.detail == REJECTED
+__all__ = ["REJECTED", "Checked", "Finding", "check", "level"]
 
 
 @dataclass(slots=True)
@@ -71,6 +47,8 @@ class Checked:
     fates: dict[Message, Fate]
     doubt: Doubt | None
     """Why its losses were not judged; None if they were."""
+    terms: Terms
+    """What it was judged by."""
 
     @property
     def recalls_checked(self) -> int:
@@ -87,38 +65,61 @@ class Checked:
         return self.sent[message.device, message.seq]
 
 
-def check(conversation: Conversation, contract: Contract) -> Checked:
-    """Judge one conversation under a contract."""
-    sent = read_sent(conversation)
+def check(conversation: Conversation, contract: Contract, company: Sequence[Conversation] = ()) -> Checked:
+    """Judge one conversation under a contract.
+
+    Args:
+        conversation: the conversation.
+        contract: what is promised.
+        company: all conversations of the same user, for contracts by which a user's memory expires as a whole.
+    """
+    terms = terms_of(contract)
+    sent = read_sent(conversation, contract)
     listed = [read_list(line, row, sent) for line, row in conversation.recalls if row.outcome == "ok"]
     listed.sort(key=lambda entry: (entry.row.end_ns, entry.line))
-    for entry in listed:
-        for message in entry.shown:
-            if entry.row.end_ns < message.shown_ns:
-                message.shown_ns = entry.row.end_ns
-    doubt = conversation.doubt or _from_the_future(listed) or _not_promised(conversation, contract)
+    _note_shown(listed, sent)
+    doubt = conversation.doubt or _from_the_future(listed, sent) or _not_promised(conversation, contract)
+    too_much: dict[int, list[Excess]] = {}
     if doubt is None:
-        _judge(conversation, contract, sent, listed)
+        too_much = _judge(conversation, contract, sent, listed, company)
     findings: list[Finding] = []
-    orders = Orders()
-    seen = _first_seen(listed) if any(entry.judgement.missing for entry in listed) else {}
+    orders = Orders(terms)
+    lossy = any(entry.judgement.missing for entry in listed)
+    seen = first_seen(listed) if lossy else {}
+    turns = turns_of(sent) if lossy else {}
+    early = expired_early(conversation, listed, terms, company) if lossy and terms.ttl_ns is not None else []
     for entry in listed:
-        findings += _missing(entry, seen)
-        findings += _unsound(entry, contract)
-        opposed = orders.contradicts(entry.shown)  # always asked: it takes the list in
-        if opposed or (doubt is None and reordered(entry.shown)):
+        findings += _missing(entry, seen, turns, contract)
+        findings += [finding for finding in early if finding.line == entry.line]
+        findings += unsound(entry, sent, contract)
+        findings += [_excess(entry, wrong) for wrong in too_much.get(entry.line, ())]
+        if entry.search:  # by relevance, in no order
+            continue
+        opposed = orders.contradicts(entry.shown, entry.row.start_ns)  # always asked: it takes the list in
+        if opposed or (doubt is None and reordered(entry.shown, terms)):
             findings.append(Finding(entry.line, entry.row, "reordered"))
-    return Checked(conversation, sent, listed, findings, fates([s.message for s in sent.values()], listed), doubt)
+    ends = fates([s.message for s in sent.values()], listed)
+    return Checked(conversation, sent, listed, findings, ends, doubt, terms)
 
 
-def _from_the_future(listed: Sequence[Listed]) -> Doubt | None:
+def _note_shown(listed: Sequence[Listed], sent: Mapping[tuple[str, int], Sent]) -> None:
+    """What a recall shows was stored by its end; if only refused attempts had been made by then, one of them did it."""
+    for entry in listed:
+        end_ns = entry.row.end_ns
+        for message in entry.shown:
+            message.shown_ns = min(message.shown_ns, end_ns)
+            if end_ns < message.sent_ns:
+                message.sent_ns = min(message.sent_ns, sent[message.device, message.seq].tried_ns)
+
+
+def _from_the_future(listed: Sequence[Listed], sent: Mapping[tuple[str, int], Sent]) -> Doubt | None:
     for entry in listed:
         for message in entry.shown:
             if message.sent_ns > entry.row.end_ns:
                 return Doubt(
                     "clocks",
                     f"the recall on line {entry.line} ended at {entry.row.end_ns} ns and lists message {message.seq} "
-                    f"by {message.device}, which was sent at {message.sent_ns} ns",
+                    f"by {message.device}, which was sent at {sent[message.device, message.seq].sent_ns} ns",
                 )
     return None
 
@@ -132,10 +133,12 @@ def _not_promised(conversation: Conversation, contract: Contract) -> Doubt | Non
 def _judge(
     conversation: Conversation,
     contract: Contract,
-    sent: dict[tuple[str, int], Sent],
+    sent: Mapping[tuple[str, int], Sent],
     listed: Sequence[Listed],
-) -> None:
-    """Set the judgement of every recall, now that all is known."""
+    company: Sequence[Conversation],
+) -> dict[int, list[Excess]]:
+    """Set the judgement of every recall, now that all is known; returns by line what is listed too much."""
+    terms = terms_of(contract)
     messages = sorted((s.message for s in sent.values()), key=lambda message: message.sent_ns)
     stamps = [message.sent_ns for message in messages]
     deletes = [
@@ -143,26 +146,44 @@ def _judge(
         for _, row in conversation.deletes
         if row.outcome != "fail"
     ]
+    expiry = expiry_of(conversation, listed, terms, company)
+    too_much: dict[int, list[Excess]] = {}
     for entry in listed:
         row = entry.row
-        bound = capacity(contract.window.messages, row.limit)
+        bound = terms.capacity(row.limit, search=entry.search)
         answered = Answered(row.start_ns, row.end_ns, bound, row.length, entry.shown)
+        if terms.tokens is not None:
+            answered = answered._replace(damaged=entry.damaged, extra_tokens=extra_tokens(entry, contract))
         sent_by_then = messages[: bisect_right(stamps, row.end_ns)]
-        entry.judgement = judge(answered, sent_by_then, contract.visibility_ns, deletes)
+        if entry.search:
+            asked = {sent[device, seq].message for device, seq in row.asked if (device, seq) in sent}
+            entry.judgement = judge_search(answered, asked, sent_by_then, terms, deletes, expiry)
+        else:
+            entry.judgement = judge(answered, sent_by_then, terms, deletes, expiry)
+        too_much[entry.line] = excess(answered, messages, terms, deletes, expiry)
+    return too_much
 
 
-def _missing(entry: Listed, seen: FirstSeen) -> list[Finding]:
+def _missing(
+    entry: Listed,
+    seen: FirstSeen,
+    turns: Mapping[tuple[str, int], Sequence[Message]],
+    contract: Contract,
+) -> list[Finding]:
     judgement = entry.judgement
+    anomaly = "unretrieved" if entry.search else "missing"
     if judgement.lossy and not judgement.missing:
-        return [Finding(entry.line, entry.row, "missing", position="unplaced")]
+        return [Finding(entry.line, entry.row, anomaly, position=None if entry.search else "unplaced")]
+    shown = set(entry.shown)
     return [
         Finding(
             entry.line,
             entry.row,
-            "missing",
+            anomaly,
             message,
-            position,
-            _guarantee(message, entry.row, seen),
+            None if entry.search else position,
+            guarantee(message, entry, seen, terms_of(contract)),
+            TORN_TURN if not entry.search and torn(message, shown, turns) else None,
             device=message.device,
             seq=message.seq,
         )
@@ -170,56 +191,8 @@ def _missing(entry: Listed, seen: FirstSeen) -> list[Finding]:
     ]
 
 
-def _first_seen(listed: Sequence[Listed]) -> FirstSeen:
-    """When each device first saw each message: the earliest end of a recall that shows it."""
-    seen: FirstSeen = {}
-    for entry in listed:  # in the order of their ends
-        for message in entry.shown:
-            seen.setdefault((entry.row.device, message), entry.row.end_ns)
-    return seen
-
-
-def _guarantee(message: Message, row: Recall, seen: FirstSeen) -> str | None:
-    """The session guarantee that the reading device certainly lost; the others are not told apart here."""
-    if message.device == row.device and message.acked_ns < row.start_ns:
-        return "read-your-writes"
-    if seen.get((row.device, message), NEVER) < row.start_ns:
-        return "monotonic-reads"
-    return None
-
-
-def _unsound(entry: Listed, contract: Contract) -> list[Finding]:
-    """Second copies, altered contents, messages of others, and messages that nobody stored."""
-    findings: list[Finding] = []
-    line, row = entry.line, entry.row
-    if len(entry.own) > len(entry.shown):
-        copies = Counter(entry.own)
-        findings += [
-            Finding(line, row, "duplicated", message, device=message.device, seq=message.seq)
-            for message in entry.shown
-            if copies[message] > 1
-        ]
-    for odd in sorted(row.odd, key=lambda element: element.at):
-        if odd.why == "unmarked" and contract.unmarked == "allow":
-            continue
-        finding = Finding(line, row, "phantom", detail=odd.why)
-        if odd.why == "corrupted":
-            named = next((m for m in entry.shown if m.device == odd.device and m.seq == odd.seq), None)
-            finding = Finding(line, row, "corrupted", named, detail=odd.kind, device=odd.device, seq=odd.seq)
-        elif odd.why == "foreign" and odd.owner is not None:
-            far = level(row, odd.owner)
-            finding = Finding(line, row, "foreign", detail=far, owner=odd.owner, device=odd.device, seq=odd.seq)
-        findings.append(finding)
-    findings += [
-        Finding(line, row, "phantom", message, detail=REJECTED, device=message.device, seq=message.seq)
-        for message in entry.shown
-        if message.failed
-    ]
-    return findings
-
-
-def level(recall: Recall, owner: Owner) -> str:
-    """How far a foreign message came: from another session, user or tenant."""
-    if owner.tenant != recall.tenant:
-        return "tenant"
-    return "session" if owner.user == recall.user else "user"
+def _excess(entry: Listed, wrong: Excess) -> Finding:
+    message = wrong.message
+    if message is None:
+        return Finding(entry.line, entry.row, wrong.anomaly)
+    return Finding(entry.line, entry.row, wrong.anomaly, message, device=message.device, seq=message.seq)

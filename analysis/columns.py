@@ -27,7 +27,7 @@ Codes32 = NDArray[np.int32]
 NUMBER_MAX = 2**31 - 1
 NO_LIMIT = np.iinfo(np.int64).max
 SUSPECT = -1
-"""``odd`` of a list with an element that is a finding, or may be one."""
+"""``odd`` of a list with an element that is a finding, or may be one; and of a search."""
 
 
 class Voice(NamedTuple):
@@ -90,7 +90,7 @@ COMMON: dict[str, Any] = {
 """Columns of every operation: stamps in nanoseconds, line counted from 0 within what was read together."""
 COLUMNS: dict[str, dict[str, Any]] = {
     # messages: how many the append carries
-    "append": COMMON | {"messages": np.int32},
+    "append": COMMON | {"messages": np.int32, "attempt": np.int32},
     # runs: how many the list consists of; odd: elements that nobody of us wrote, or SUSPECT
     "recall": COMMON | {"view": np.int32, "limit": np.int64, "runs": np.int32, "odd": np.int32},
     "delete": COMMON,
@@ -182,6 +182,7 @@ def _common(rows: Sequence[Operation], names: Names) -> Table:
 def _append(tables: Tables, rows: Sequence[Any]) -> None:
     said = [row.messages for row in rows]
     tables["append"]["messages"] = _column(np.int32, map(len, said))
+    tables["append"]["attempt"] = _cut([row.attempt for row in rows])
     tables["message"] = {"seq": _cut([one.seq for some in said for one in some])}
 
 
@@ -192,7 +193,7 @@ def _recall(tables: Tables, rows: Sequence[Any], names: Names) -> None:
         "view": _column(np.int32, map(names.views.__getitem__, [row.view for row in rows])),
         "limit": _limits([row.limit for row in rows]),
         "runs": _column(np.int32, map(len, seen)),
-        "odd": _column(np.int32, [_odd(row) if row.odd else 0 for row in rows]),
+        "odd": _column(np.int32, [_odd(row) if row.odd or row.asked else 0 for row in rows]),
     }
     tables["run"] = {
         "device": _column(np.int32, map(names.devices.__getitem__, [run[0] for run in runs])),
@@ -203,6 +204,8 @@ def _recall(tables: Tables, rows: Sequence[Any], names: Names) -> None:
 
 def _odd(row: Recall) -> int:
     """The number of odd elements if none of them names anything and they stand where they can; else SUSPECT."""
+    if row.asked:
+        return SUSPECT
     length = row.length
     places = {odd.at for odd in row.odd}
     plain = len(places) == len(row.odd) and all(odd.why == "unmarked" and odd.at < length for odd in row.odd)

@@ -1,7 +1,8 @@
 """What became of every message that was sent: a partition, so that nothing is folded into "fine".
 
 A message that no recall could have missed is *unchecked*, not *ok*. For the rest, the recalls that show it and those
-that certainly lack it are read in the order of their ends, final recalls last:
+that certainly lack it are read in the order of their ends, final recalls last (a search that does not find a message
+says nothing of whether it is kept):
 
 * never missing: **ok**
 * never shown: **lost: never visible**
@@ -23,6 +24,9 @@ FateName = Literal[
     "rejected", "indeterminate", "unchecked", "ok", "stale", "flicker", "lost: never visible", "lost: vanished"
 ]
 FATES: tuple[FateName, ...] = get_args(FateName)
+UNCHECKED = frozenset({"rejected", "indeterminate", "unchecked"})
+"""No recall shows these, and none can have missed them; all others are checked messages."""
+LOST = frozenset({"lost: never visible", "lost: vanished"})
 
 
 class Fate(NamedTuple):
@@ -44,7 +48,7 @@ class Observation(NamedTuple):
 
 def fates(messages: Iterable[Message], listed: Sequence[Listed]) -> dict[Message, Fate]:
     """The fate of every message of a conversation; ``listed`` are its ok recalls in the order of their ends."""
-    ever_missing = {lost.message for entry in listed for lost in entry.judgement.missing}
+    ever_missing = {lost.message for entry in listed if not entry.search for lost in entry.judgement.missing}
     seen: dict[Message, list[Observation]] = {message: [] for message in ever_missing}
     if ever_missing:
         for entry in listed:
@@ -52,7 +56,7 @@ def fates(messages: Iterable[Message], listed: Sequence[Listed]) -> dict[Message
             for message in entry.shown:
                 if message in ever_missing:
                     seen[message].append(Observation(True, final))
-            for lost in entry.judgement.missing:
+            for lost in () if entry.search else entry.judgement.missing:
                 seen[lost.message].append(Observation(False, final))
     return {message: _fate(message, seen.get(message)) for message in messages}
 

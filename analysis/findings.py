@@ -7,7 +7,7 @@
     reader        string    device that recalled
     device        string    author of the message; null if no message is named
     seq           Int64     its number; null if no message is named
-    anomaly       string    class: missing, duplicated, reordered, corrupted, foreign, phantom
+    anomaly       string    class: an entry of goldfish.anomalies
     position      string    of missing: blank, tail, head, gap, unplaced; else null
     guarantee     string    session guarantee that was broken, where it is certain; else null
     age_ms        Float64   start of the recall minus acknowledgement of the message; null if it has none

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from analysis.record import Conversation
+from goldfish.contract import Contract
 from goldfish.oplog import Append, Odd, Recall, Said, listing
-from goldfish.rule import UNCHECKED, Judgement, Message
+from goldfish.rule import NEVER, UNCHECKED, Judgement, Message
+from goldfish.rule.size import token_bounds, tokens_max
 from goldfish.token import read
 
 
 class Sent(NamedTuple):
-    """One message: what the rule knows of it, what was said, and the append that carried it."""
+    """One message: what the rule knows of it, what was said, and the append that carried it.
+
+    A message may be sent in several attempts: it is sent with the first that did not fail, and the first that is
+    acknowledged has written it.
+    """
 
     message: Message
     said: Said
     append: Append
+    """The attempt that wrote it, else the first that did not fail, else the first."""
+    attempts: int
+    """How many there were, failed ones included."""
+    tried_ns: int
+    """Start of the first of all."""
+    sent_ns: int
+    """Start of the first that did not fail; of the first of all if all did."""
 
 
 @dataclass(slots=True)
@@ -29,7 +43,14 @@ class Listed:
     """Own messages in list order, every copy, corrupted copies with a legible token too."""
     shown: list[Message]
     """First copies of them."""
+    damaged: set[Message] = field(default_factory=set)
+    """Those of them that are not listed as they were sent."""
     judgement: Judgement = UNCHECKED
+
+    @property
+    def search(self) -> bool:
+        """Whether it asks for facts, not for a history."""
+        return self.row.view == "search"
 
 
 def spoken(text: str) -> str:
@@ -37,30 +58,78 @@ def spoken(text: str) -> str:
     return text.partition("] ")[2] if text.startswith("[") and read(None, text) else text
 
 
-def read_sent(conversation: Conversation) -> dict[tuple[str, int], Sent]:
-    """The messages of a conversation by device and number, as the appends tell; nothing is known as shown yet."""
+def read_sent(conversation: Conversation, contract: Contract | None = None) -> dict[tuple[str, int], Sent]:
+    """The messages of a conversation by device and number, as the appends tell; nothing is known as shown yet.
+
+    Sizes are filled in where the contract counts its window in tokens.
+    """
+    attempts: dict[tuple[str, int], list[tuple[Append, int]]] = {}
     sent: dict[tuple[str, int], Sent] = {}
     for _, append in conversation.appends:
         for place, said in enumerate(append.messages):
-            message = Message(append.device, said.seq, append.session or "", append.start_ns, append.id, place)
-            if append.outcome == "ok":
-                message.acked_ns = append.end_ns
-            message.failed = append.outcome == "fail"
-            sent[append.device, said.seq] = Sent(message, said, append)
+            key = append.device, said.seq
+            attempts.setdefault(key, []).append((append, place))
+            if key not in sent:
+                sent[key] = Sent(_message(append, place), said, append, 1, append.start_ns, append.start_ns)
+    for key, several in attempts.items():
+        if len(several) > 1:
+            sent[key] = _several(several)
+    if contract is not None and contract.window.tokens is not None:
+        for message, said, *_ in sent.values():
+            message.tokens_min, message.tokens_max = _tokens(said, contract)
     return sent
+
+
+def _message(append: Append, place: int) -> Message:
+    said = append.messages[place]
+    message = Message(
+        append.device, said.seq, append.session or "", append.start_ns, append.id, place, said.role, said.turn
+    )
+    if append.outcome == "ok":
+        message.acked_ns = append.end_ns
+    message.failed = append.outcome == "fail"
+    return message
+
+
+def _several(attempts: Sequence[tuple[Append, int]]) -> Sent:
+    """A message that was sent more than once."""
+    by_start = sorted(attempts, key=lambda attempt: (attempt[0].start_ns, attempt[0].attempt))
+    tried = [attempt for attempt in by_start if attempt[0].outcome != "fail"] or by_start
+    first, place = tried[0]
+    message = _message(first, place)
+    acknowledged = [append for append, _ in tried if append.outcome == "ok"]
+    wrote = min(acknowledged, key=lambda append: append.end_ns, default=None)
+    if not message.failed:
+        message.attempts = len(tried)
+        message.acked_ns = wrote.end_ns if wrote else NEVER
+        message.resent_ns = max(append.end_ns if append.outcome == "ok" else NEVER for append, _ in tried)
+    tried_ns = by_start[0][0].start_ns
+    return Sent(message, first.messages[place], wrote or first, len(attempts), tried_ns, first.start_ns)
+
+
+def _tokens(said: Said, contract: Contract) -> tuple[int, int]:
+    if said.tokens is not None:
+        return said.tokens, said.tokens
+    return token_bounds(said.text, said.bytes, contract.window.chars_per_token)
 
 
 def read_list(line: int, row: Recall, sent: dict[tuple[str, int], Sent]) -> Listed:
     """The list of one recall; own messages whose sending is not recorded are left out."""
     own: list[Message] = []
+    damaged: set[Message] = set()
     if not row.odd:
         for device, first, last in row.seen:
             known = [sent.get((device, seq)) for seq in range(first, last + 1)]
             own += [entry.message for entry in known if entry is not None]
     else:
-        own += [entry.message for element in listing(row) if (entry := named(element, sent)) is not None]
+        for element in listing(row):
+            entry = named(element, sent)
+            if entry is not None:
+                own.append(entry.message)
+                if isinstance(element, Odd):
+                    damaged.add(entry.message)
     shown = list(dict.fromkeys(own))
-    return Listed(line, row, own, shown)
+    return Listed(line, row, own, shown, damaged)
 
 
 def named(element: tuple[str, int] | Odd, sent: dict[tuple[str, int], Sent]) -> Sent | None:
@@ -70,3 +139,19 @@ def named(element: tuple[str, int] | Odd, sent: dict[tuple[str, int], Sent]) -> 
     if element.why != "corrupted" or element.device is None or element.seq is None:
         return None
     return sent.get((element.device, element.seq))
+
+
+def extra_tokens(entry: Listed, contract: Contract) -> int | None:
+    """The most tokens of all that is listed beside intact first copies; None if they cannot be bounded."""
+    total = 0
+    for odd in entry.row.odd:
+        most = tokens_max(odd, contract.window.chars_per_token)
+        if most is None:
+            return None
+        total += most
+    first: set[Message] = set()
+    for message in entry.own:
+        if message in first:
+            total += message.tokens_max
+        first.add(message)
+    return total

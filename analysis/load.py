@@ -23,6 +23,15 @@ class Loaded(Record):
     cited: frozenset[Cited]
     """The messages that foreign elements name."""
 
+    def company(self, conversation: Conversation) -> list[Conversation]:
+        """All conversations of the same user, this one included."""
+        return [
+            other
+            for other in self.conversations.values()
+            if (other.process, other.tenant, other.user)
+            == (conversation.process, conversation.tenant, conversation.user)
+        ]
+
 
 def load(directory: Path, only: str | None = None) -> Loaded:
     """Read ``run.json`` and every op log that it names.
@@ -35,7 +44,8 @@ def load(directory: Path, only: str | None = None) -> Loaded:
         RecordError: the record is missing or contradicts itself; file and line are named.
     """
     alone = Alone(lambda _: None)
-    outline = read(directory, alone, read_run(directory))
+    run = read_run(directory)
+    outline = read(directory, alone, run, run.contract)
     conversations = Conversations(alone.share)
     which = [number for number, name in enumerate(conversations.names) if only is None or name == only]
     rows = read_conversations(which, conversations, alone.share.paths, outline.flaws)

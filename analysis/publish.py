@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.results import Results
+from analysis.users import FILE as USERS
 from goldfish.errors import RecordError
 
 RESULTS = "results.json"
@@ -26,6 +27,7 @@ class Outputs(NamedTuple):
 
     results: Results
     findings: pa.Table
+    users: pa.Table
     summary: str
     report: str
 
@@ -38,6 +40,7 @@ def publish(directory: Path, outputs: Outputs) -> None:
     """
     try:
         _replace(directory / FINDINGS, lambda path: pq.write_table(outputs.findings, path))
+        _replace(directory / USERS, lambda path: pq.write_table(outputs.users, path))
         _replace(
             directory / REPORT,
             lambda path: path.write_text(outputs.report, encoding="utf-8", errors="backslashreplace"),

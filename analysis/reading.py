@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.record import Cited, Flaw, Log, Record
-from analysis.share import Content, Parcel, Range, Settled, refuse_twice
+from analysis.share import Content, Parcel, Range, Settled, Together, refuse_twice, together
+from goldfish.contract import Contract
 from goldfish.errors import RecordError
 from goldfish.rule import NEVER
 from goldfish.run import TRANSCRIPT, Run
@@ -62,13 +63,14 @@ class Outline:
     """Of those op logs that are not whole, by number."""
 
 
-def read(directory: Path, shares: Shares, run: Run) -> Outline:
+def read(directory: Path, shares: Shares, run: Run, contract: Contract) -> Outline:
     """Read every op log that ``run.json`` names.
 
     Args:
         directory: the run directory.
         shares: who reads; afterwards each holds the conversations it is to judge.
         run: the content of ``run.json``.
+        contract: what the record is to be judged by.
 
     Raises:
         RecordError: the record is missing or contradicts itself; file and line are named.
@@ -92,7 +94,9 @@ def read(directory: Path, shares: Shares, run: Run) -> Outline:
     settled: list[Settled] = shares.call("settle", [(own,) for own in firsts])
     if shares.number > 1:
         _refuse_shared_ids(logs, shares, settled)
-        _exchange(logs, shares, settled)
+        _exchange(logs, shares, [its.conversations for its in settled], "conversation")
+        if together(contract) == "user":
+            _exchange(logs, shares, shares.call("users", [()] * shares.number), "user")
     start_ns = min((its.start_ns for its in settled), default=NEVER)
     return Outline(
         record=Record(directory, run, logs),
@@ -221,16 +225,16 @@ def _refuse_shared_ids(logs: Sequence[Log], shares: Shares, settled: Sequence[Se
             refuse_twice(log.path, ids[order], lines[order])
 
 
-def _exchange(logs: Sequence[Log], shares: Shares, settled: Sequence[Settled]) -> None:
-    """Give each conversation that is in several shares to one of them."""
-    everywhere, number = np.unique(np.concatenate([its.conversations for its in settled]), return_counts=True)
+def _exchange(logs: Sequence[Log], shares: Shares, held: Sequence[NDArray[np.uint32]], what: Together) -> None:
+    """Give each conversation, or user, that is in several shares to one of them."""
+    everywhere, number = np.unique(np.concatenate(held), return_counts=True)
     divided = everywhere[number > 1]
-    takers = _takers(divided, [np.isin(divided, its.conversations) for its in settled])
+    takers = _takers(divided, [np.isin(divided, its) for its in held])
     wanted: list[dict[int, NDArray[np.uint32]]] = [
         {taker: divided[takers == taker] for taker in range(shares.number) if taker != giver}
         for giver in range(shares.number)
     ]
-    given: list[dict[int, Parcel]] = shares.call("give", [(own,) for own in wanted])
+    given: list[dict[int, Parcel]] = shares.call("give", [(own, what) for own in wanted])
     paths = {number: log.path for number, log in enumerate(logs)}
     shares.call("take", [([its[taker] for its in given if taker in its], paths) for taker in range(shares.number)])
 

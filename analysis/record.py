@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from goldfish.contract import Scope
-from goldfish.oplog import Append, Delete, Operation, Recall, Sample
+from goldfish.oplog import Append, Delete, Operation, Recall, Sample, Touch
 from goldfish.run import Run
 
 Cited = tuple[str, str, int]
@@ -47,12 +47,13 @@ class Conversation:
     appends: list[tuple[int, Append]] = field(default_factory=list)
     recalls: list[tuple[int, Recall]] = field(default_factory=list)
     deletes: list[tuple[int, Delete]] = field(default_factory=list)
+    touches: list[tuple[int, Touch]] = field(default_factory=list)
     doubt: Doubt | None = None
     """Why it cannot be judged: operations of it are or may be missing from the record."""
 
     def operations(self) -> list[tuple[int, Operation]]:
         """All rows in the order of their starts."""
-        rows: list[tuple[int, Operation]] = [*self.appends, *self.recalls, *self.deletes]
+        rows: list[tuple[int, Operation]] = [*self.appends, *self.recalls, *self.deletes, *self.touches]
         return sorted(rows, key=lambda row: (row[1].start_ns, row[1].end_ns, row[0]))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from urllib.parse import quote
 
 from analysis.record import Conversation
-from goldfish.oplog import Append, Delete, Operation, Recall, Said
+from goldfish.oplog import Append, Delete, Operation, Recall, Said, Touch
 from goldfish.table import plain
 from goldfish.token import read
 
@@ -41,6 +41,9 @@ def _command(conversation: Conversation, row: Operation, jar: int, start_ns: int
     met = row.outcome if row.reason is None else f"{row.outcome} ({row.reason})"
     by = f" by {plain(row.instance)}" if row.instance else ""
     yield f"# {at:.3f} s, {plain(row.device)}: {_verb(row)}, then {met}{by}"
+    if isinstance(row, Touch):
+        yield "# The record does not keep what else was asked."
+        return
     options = [f'--cookie "$jars/{jar}" --cookie-jar "$jars/{jar}"']
     options.append(f"--header {shlex.quote(f'X-Request-Id: {_header(conversation.process)}-{row.id}')}")
     if row.tenant is not None:
@@ -65,7 +68,7 @@ def _command(conversation: Conversation, row: Operation, jar: int, start_ns: int
 def _verb(row: Operation) -> str:
     if isinstance(row, Append):
         return "append " + ", ".join(str(said.seq) for said in row.messages)
-    return "delete" if isinstance(row, Delete) else "recall"
+    return "delete" if isinstance(row, Delete) else "recall" if isinstance(row, Recall) else "another request"
 
 
 def _message(conversation: Conversation, row: Append, said: Said) -> dict[str, str]:

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
+from analysis.fates import LOST
+from analysis.faults import Fault
 from analysis.fitness import Arrivals, LoadProcess, arrivals, load_processes
+from analysis.power import UNTRIED, Power
+from analysis.rates import Rate
 from analysis.reason import Reason
 from analysis.record import Record
 from analysis.tally import Tally
@@ -40,6 +45,8 @@ class Conversations(msgspec.Struct, frozen=True, kw_only=True):
     rate: float | None
     low: float
     high: float
+    deff: float | None = None
+    clusters: int = 0
 
 
 class Messages(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +64,12 @@ class Messages(msgspec.Struct, frozen=True, kw_only=True):
     stale: int
     flicker: int
     lost: int
+    rate: float | None = None
+    """Lost among checked; None if nothing was checked."""
+    low: float = 0.0
+    high: float = 1.0
+    deff: float | None = None
+    clusters: int = 0
 
 
 class Requests(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,6 +96,8 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     recalls: Recalls
     conversations: Conversations
     messages: Messages
+    incidents: int = 0
+    """Episodes of faults that cost something and are fewer than five, so that rates they touch have no interval."""
     requests: dict[str, Requests]
     anomalies: dict[str, int]
     """Findings per class."""
@@ -102,8 +117,10 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     contract: Contract
     budget: Budget
     effective_contract: None = None
-    power: None = None
-    faults: list[None] = []
+    power: Power
+    """What the run would have seen, had it happened."""
+    faults: list[Fault] = []
+    """What was done to the deployment, in the order it was asked for."""
     skipped: list[Skipped]
     scenarios: list[Scenario]
     load_processes: list[LoadProcess]
@@ -113,7 +130,16 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     """With open arrivals: how punctually turns began."""
 
 
-def results(record: Record, contract: Contract, budget: Budget, tallies: Sequence[Tally], verdict: Verdict) -> Results:
+def results(
+    record: Record,
+    contract: Contract,
+    budget: Budget,
+    tallies: Sequence[Tally],
+    verdict: Verdict,
+    *,
+    power: Power = UNTRIED,
+    faults: Sequence[Fault] = (),
+) -> Results:
     """Put together what was counted and decided."""
     run = record.run
     processes = load_processes(record.logs)
@@ -124,6 +150,8 @@ def results(record: Record, contract: Contract, budget: Budget, tallies: Sequenc
         reasons=verdict.reasons,
         contract=contract,
         budget=budget,
+        power=power,
+        faults=list(faults),
         skipped=run.skipped,
         scenarios=[_scenario(tally) for tally in tallies],
         load_processes=processes,
@@ -136,19 +164,10 @@ def _scenario(tally: Tally) -> Scenario:
     recalls, harmed = tally.recalls, tally.conversations
     return Scenario(
         name=tally.name,
-        recalls=Recalls(
-            checked=recalls.trials,
-            lossy=recalls.events,
-            rate=recalls.rate,
-            low=recalls.low,
-            high=recalls.high,
-            deff=recalls.deff,
-            clusters=recalls.clusters,
-        ),
-        conversations=Conversations(
-            checked=harmed.trials, harmed=harmed.events, rate=harmed.rate, low=harmed.low, high=harmed.high
-        ),
+        recalls=Recalls(checked=recalls.trials, lossy=recalls.events, **_interval(recalls)),
+        conversations=Conversations(checked=harmed.trials, harmed=harmed.events, **_interval(harmed)),
         messages=_messages(tally),
+        incidents=tally.incidents,
         requests={
             kind: Requests(**outcomes)
             for kind, outcomes in tally.requests.items()
@@ -162,7 +181,7 @@ def _scenario(tally: Tally) -> Scenario:
 
 def _messages(tally: Tally) -> Messages:
     fates = tally.fates
-    lost = fates["lost: never visible"] + fates["lost: vanished"]
+    lost = sum(fates[name] for name in LOST)
     return Messages(
         sent=tally.sent,
         rejected=fates["rejected"],
@@ -173,4 +192,15 @@ def _messages(tally: Tally) -> Messages:
         stale=fates["stale"],
         flicker=fates["flicker"],
         lost=lost,
+        **_interval(tally.messages),
     )
+
+
+def _interval(rate: Rate) -> dict[str, Any]:
+    return {
+        "rate": rate.rate,
+        "low": rate.low,
+        "high": rate.high,
+        "deff": rate.deff,
+        "clusters": rate.clusters,
+    }

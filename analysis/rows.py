@@ -16,7 +16,7 @@ from analysis.batches import Conversations
 from analysis.columns import Ints
 from analysis.record import Conversation, Doubt, Flaw
 from goldfish.errors import RecordError
-from goldfish.oplog import LINE_BYTES_MAX, Append, Delete, Recall, Row
+from goldfish.oplog import LINE_BYTES_MAX, Append, Delete, Recall, Row, Touch
 
 GAP_BYTES = 16 * 1024
 """Lines no farther apart are read in one go."""
@@ -55,6 +55,8 @@ def read_conversations(
                 conversation.recalls.append((line + 1, row))
             elif isinstance(row, Delete):
                 conversation.deletes.append((line + 1, row))
+            elif isinstance(row, Touch):
+                conversation.touches.append((line + 1, row))
         conversation.doubt = examine(conversation)
         flaw = flaws.get(log)
         if flaw is not None and (flaw.scattered or not any(row.phase == "final" for _, row in conversation.recalls)):

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +28,13 @@ from numpy.typing import NDArray
 from analysis.columns import KINDS, OPERATIONS, Ints, Manner, Names, Tables, Voice, columns_of, select, stack
 from analysis.lines import Block, read_lines
 from analysis.record import Cited
+from goldfish.contract import Contract
 from goldfish.errors import RecordError
 from goldfish.oplog import Footer, Header, Operation, Recall, Sample
 from goldfish.rule import NEVER
 
+Together = Literal["conversation", "user"]
+"""What is never divided among shares."""
 IDS = ("id",)
 """Not kept once it is known that none stands twice."""
 
@@ -207,11 +210,17 @@ class Share:
 
     # giving and taking -----------------------------------------------------------------------------------------------
 
-    def give(self, wanted: Mapping[int, NDArray[np.uint32]]) -> dict[int, Parcel]:
-        """Parcels for other shares: whoever wants them → the numbers of the conversations."""
+    def users(self) -> NDArray[np.uint32]:
+        """A number for each user, as for each conversation."""
+        heard = np.unique(np.concatenate([self.tables[kind]["voice"] for kind in OPERATIONS]))
+        voices = self.names.spoken
+        return np.unique(np.array([_number(voices[at].user) for at in heard], np.uint32))
+
+    def give(self, wanted: Mapping[int, NDArray[np.uint32]], what: Together) -> dict[int, Parcel]:
+        """Parcels for other shares: whoever wants them → the numbers of the conversations, or of the users."""
         self._ids = {}
         voices = self.names.spoken
-        numbers = np.array([_number(voice.conversation) for voice in voices], np.uint32)
+        numbers = np.array([_number(getattr(voice, what)) for voice in voices], np.uint32)
         gone = np.zeros(len(voices), bool)
         parcels = {}
         for taker, conversations in wanted.items():
@@ -259,6 +268,11 @@ class Share:
                     raise two_logs(self.paths[log], line, name, self.paths[self.logs[name]])
             tables.append(translated)
         self.tables = stack(tables, IDS)
+
+
+def together(contract: Contract) -> Together:
+    """What has to be judged in one share: all of a user where a user's memory expires as a whole."""
+    return "user" if contract.ttl is not None and contract.ttl.unit == "user" else "conversation"
 
 
 def refuse_twice(path: Path, ids: Ints, lines: Ints) -> None:
@@ -356,8 +370,8 @@ def _ids(tables: Iterable[Tables]) -> tuple[Ints, Ints]:
     return ids[order], lines[order]
 
 
-def _number(conversation: str) -> int:
-    return zlib.crc32(conversation.encode("utf-8", "surrogatepass"))
+def _number(name: str) -> int:
+    return zlib.crc32(name.encode("utf-8", "surrogatepass"))
 
 
 def _translated(column: NDArray[np.int32], things: Sequence[object], codes: Mapping[object, int]) -> NDArray[np.int32]:

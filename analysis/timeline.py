@@ -18,7 +18,8 @@ from analysis.listed import spoken
 from analysis.load import load
 from analysis.replay import curl_script
 from goldfish.errors import UsageError
-from goldfish.oplog import Append, Odd, Operation, Recall, encode_runs, listing
+from goldfish.oplog import Append, Delete, Odd, Operation, Recall, encode_runs, listing
+from goldfish.run import read_run
 from goldfish.table import count, plain
 
 TEXT_CHARS_MAX = 60
@@ -72,7 +73,9 @@ def timeline(checked: Checked, start_ns: int) -> RenderableType:
 
 
 def _judged(directory: Path, name: str) -> tuple[Checked, int]:
-    record = load(directory, only=name)
+    ttl = read_run(directory).contract.ttl
+    # Where a user's memory expires as a whole, the user's other conversations tell as well.
+    record = load(directory, only=None if ttl is not None and ttl.unit == "user" else name)
     conversation = record.conversations.get(name)
     if conversation is None:
         known = list(load(directory).conversations)
@@ -84,7 +87,7 @@ def _judged(directory: Path, name: str) -> tuple[Checked, int]:
     start_ns = record.run.start_ns
     if start_ns is None:
         start_ns = min(row.start_ns for _, row in conversation.operations())
-    return check(conversation, record.run.contract), start_ns
+    return check(conversation, record.run.contract, record.company(conversation)), start_ns
 
 
 def _what(row: Operation, findings: list[Finding]) -> Text:
@@ -93,14 +96,17 @@ def _what(row: Operation, findings: list[Finding]) -> Text:
     if isinstance(row, Append):
         for at, said in enumerate(row.messages):
             text.append("\n" if at else "")
-            text.append(f"says {said.seq} ", "bold")
+            text.append(f"says {said.seq} {'again ' if row.attempt > 1 else ''}", "bold")
             text.append(f"{plain(said.role, 20)}: {plain(spoken(said.text), TEXT_CHARS_MAX)}")
     elif isinstance(row, Recall):
         limit = "" if row.limit is None else f" the last {row.limit}"
-        text.append(f"{'final recall' if row.phase == 'final' else 'recalls'}{limit}: ", "bold")
+        verb = "final recall" if row.phase == "final" else "searches" if row.view == "search" else "recalls"
+        text.append(f"{verb}{limit}: ", "bold")
         text.append(_list(row) if row.outcome == "ok" else "no answer")
-    else:
+    elif isinstance(row, Delete):
         text.append(f"deletes session {plain(row.session or '', 80)}", "bold")
+    else:
+        text.append("asks for something else", "bold")
     if row.outcome != "ok":
         why = ", ".join(str(part) for part in (row.reason, row.status) if part is not None)
         text.append(f"  {'failed' if row.outcome == 'fail' else 'indeterminate'} ({why})", _OUTCOMES[row.outcome])

@@ -79,7 +79,7 @@ def _rows(checked: Checked, entry: Listed, start_ns: int) -> list[Row]:
     )
     kept = lost.union([message for message in unshown if message not in lost][-NOT_OWED_MAX:])
     waiting = [message for message in unshown if message in kept]
-    inversion = reordered(entry.shown)
+    inversion = reordered(entry.shown, checked.terms)
     rows: list[Row] = []
     seen: set[Message] = set()
     for element in listing(entry.row):

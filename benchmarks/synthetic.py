@@ -131,7 +131,13 @@ def _story(rng: Random, name: str, begin: int, devices: int, losses: float) -> I
         if operation.append:
             seqs = [2 * operation.turn, 2 * operation.turn + 1]
             said = [
-                Said(seq=seq, turn=operation.turn, role=role, text=f"[gfsynthe-{name}-s0-{seq}-x7k] {text}", bytes=len(text) + 27)
+                Said(
+                    seq=seq,
+                    turn=operation.turn,
+                    role=role,
+                    text=f"[gfsynthe-{name}-s0-{seq}-x7k] {text}",
+                    bytes=140,
+                )
                 for seq, role, text in zip(seqs, ("user", "assistant"), SAID, strict=True)
             ]
             stored += [(operation.device, seq) for seq in seqs]

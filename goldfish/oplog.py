@@ -38,6 +38,8 @@ Reason = Literal[
 ]
 Why = Literal["corrupted", "foreign", "other-run", "unmarked"]
 Kind = Literal["truncated", "altered", "role"]
+Change = Literal["cut", "nul-stripped", "surrogate-replaced"]
+"""A difference between a text as sent and as listed that a contract may declare."""
 
 Seq = Annotated[int, msgspec.Meta(ge=0)]
 
@@ -52,6 +54,8 @@ class Said(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The first ``TEXT_CHARS_MAX`` characters."""
     bytes: int
     """Length of the whole text in UTF-8."""
+    tokens: int | None = None
+    """Its size in the memory's own tokens, where that is known."""
 
 
 class Owner(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -74,6 +78,11 @@ class Odd(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     seq: int | None = None
     owner: Owner | None = None
     text: str = ""
+    """The first ``TEXT_CHARS_MAX`` characters."""
+    changes: list[Change] = []
+    """corrupted: all that was done to the text, if these three explain it wholly."""
+    bytes: int | None = None
+    """corrupted: length of the whole listed text in UTF-8."""
 
 
 class Operation(msgspec.Struct, kw_only=True, gc=False, tag_field="kind"):
@@ -109,6 +118,8 @@ class Recall(Operation, kw_only=True, tag="recall"):
 
     view: View
     limit: int | None = None
+    asked: list[tuple[str, int]] = []
+    """search: (device, seq) of the facts that are asked for."""
     seen: list[tuple[str, int, int]] = []
     """(device, first_seq, last_seq) of each run."""
     odd: list[Odd] = []

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import msgspec
 
-from goldfish.anomalies import ANOMALIES, POSITIONS
-from goldfish.contract import Budget, Contract
+from goldfish.anomalies import ANOMALIES, FLAGS, POSITIONS
+from goldfish.contract import TABLES
 
 TEMPLATE = Path(__file__).with_name("reference.md.jinja")
 
@@ -26,8 +27,9 @@ def reference() -> str:
         stores=STORES.values(),
         defects=DEFECTS.values(),
         anomalies=ANOMALIES.values(),
+        flags=FLAGS.values(),
         positions=POSITIONS,
-        tables={"contract": _keys(Contract), "budget": _keys(Budget)},
+        tables={name: _keys(settings) for name, settings in TABLES.items() if name},
     )
 
 
@@ -39,15 +41,16 @@ def _keys(settings: type[Any]) -> list[tuple[str, str, str]]:
     for field, text in zip(body.body, body.body[1:], strict=False):
         if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
             meanings[ast.unparse(field.target)] = " ".join(str(text.value.value).split())
-    defaults = settings()
-    return [(key, _toml(getattr(defaults, key)), meanings.get(key, "")) for key in settings.__struct_fields__]
+    return [(f.name, _toml(f.default), meanings.get(f.name, "")) for f in msgspec.structs.fields(settings)]
 
 
 def _toml(value: object) -> str:
     if value is None:
         return "not set"
+    if value is msgspec.NODEFAULT:
+        return "must be set"
     if isinstance(value, tuple):
-        return "[" + ", ".join(f'"{part}"' for part in value) + "]"
+        return "[" + ", ".join(map(_toml, value)) + "]"
     if isinstance(value, str):
         return f'"{value}"'
     return f"{value:g}" if isinstance(value, float) else str(value) if isinstance(value, int) else "{}"

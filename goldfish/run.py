@@ -75,6 +75,8 @@ class Run(msgspec.Struct, kw_only=True):
     scenarios: list[str] = msgspec.field(default_factory=list)
     meanings: dict[str, str] = msgspec.field(default_factory=dict)
     """Scenario → who the user is, in a sentence."""
+    cancelling: list[str] = msgspec.field(default_factory=list)
+    """Scenarios whose users cancel requests on purpose: that some of their messages stay unsettled is no wonder."""
     skipped: list[Skipped] = msgspec.field(default_factory=list)
     versions: dict[str, str] = msgspec.field(default_factory=dict)
     command: list[str] = msgspec.field(default_factory=list)

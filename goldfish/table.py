@@ -27,6 +27,9 @@ _FOUND = {
     "duplicated": "messages were listed twice",
     "reordered": "messages were listed in an impossible order",
     "phantom": "something was listed that nobody stored",
+    "over-retained": "messages were listed that must have expired",
+    "resurrected": "deleted messages were listed",
+    "window-overrun": "more was listed than may be",
 }
 # Control characters drive the terminal; bidirectional controls turn a line around.
 _HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")

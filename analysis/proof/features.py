@@ -19,20 +19,24 @@ def understood(contract: Contract) -> bool:
     plain = Contract(
         scope=contract.scope,
         window=Window(messages=contract.window.messages),
+        page=contract.page,
         visibility_ms=contract.visibility_ms,
         settle_ms=contract.settle_ms,
+        # These excuse elements of a kind that no plain conversation has.
+        isolation=contract.isolation,
+        content=contract.content,
         unmarked=contract.unmarked,
     )
     return plain == contract
 
 
 def unusual(batch: Batch, conversations: Conversations, contract: Contract) -> Mask:
-    """Conversations with a row that is not plain: another view, a delete under way, a list with foreign elements."""
+    """Conversations with a row that is not plain: a search, a second attempt, a delete, an element of others."""
     tables = batch.tables
     suspect = np.zeros(batch.size, bool)
     appends, recalls = tables["append"], tables["recall"]
 
-    suspect[appends["conversation"][appends["messages"] == 0]] = True
+    suspect[appends["conversation"][(appends["messages"] == 0) | (appends["attempt"] != 1)]] = True
     suspect[recalls["conversation"][recalls["odd"] == SUSPECT]] = True
     if contract.unmarked == "forbid":
         suspect[recalls["conversation"][recalls["odd"] > 0]] = True

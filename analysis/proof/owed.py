@@ -30,8 +30,7 @@ def weigh(batch: Batch, lists: Lists, messages: Messages, stored: Ints, contract
     length = np.zeros(recalls, np.int64)
     np.add.at(length, lists.recall, lists.last - lists.first + 1)
     length += batch.tables["recall"]["odd"][lists.row]
-    window = NO_LIMIT if contract.window.messages is None else contract.window.messages
-    bound = np.minimum(batch.tables["recall"]["limit"][lists.row], window)
+    bound = _bounds(batch.tables["recall"]["limit"][lists.row], contract)
     room = length < bound
 
     # By when the recall can have read, and by when the oldest of what it shows was stored, at the earliest.
@@ -80,6 +79,13 @@ def weigh(batch: Batch, lists: Lists, messages: Messages, stored: Ints, contract
     unsure = ~checked & (lists.runs > 0) & (not visibility_ns)
     asked = bound >= 1
     return Verdicts(checked & asked, (length <= np.maximum(bound, 0)) & ~(asked & (lacking | unsure)))
+
+
+def _bounds(limit: Ints, contract: Contract) -> Ints:
+    """K of each recall."""
+    if contract.page.default is not None:
+        limit = np.where(limit == NO_LIMIT, contract.page.default, limit)
+    return np.minimum(limit, min(bound or NO_LIMIT for bound in (contract.window.messages, contract.page.max)))
 
 
 def _earliest_from(messages: Messages, stamps: Ints) -> Ints:

@@ -74,6 +74,7 @@ class Proven:
         self.recall_conversation: Ints = number[lists.conversation[self.answered]]
         self.checked: Mask = verdicts.checked[self.answered]
         self.start: Ints = batch.tables["recall"]["start"][row]
+        self.end: Ints = batch.tables["recall"]["end"][row]
         self.read: Ints = batch.tables["recall"]["manner"][row]
         """Manner of the recall."""
         listed = self.answered[lists.recall]

@@ -233,12 +233,12 @@ def defects(as_json: bool) -> int:
 @cli.command()
 @_JSON
 def anomalies(as_json: bool) -> int:
-    """List the classes of findings, what proves them, and what usually causes them."""
-    from goldfish.anomalies import ANOMALIES
+    """List the classes and flags of findings, what proves them, and what usually causes them."""
+    from goldfish.anomalies import ANOMALIES, FLAGS
 
     return _list(
         as_json,
-        list(ANOMALIES.values()),
+        [*ANOMALIES.values(), *FLAGS.values()],
         {"class": "name", "meaning": "meaning", "proved by": "rule", "usual causes": "causes"},
     )
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from goldfish.contract import Scope
+from goldfish.contract import Contract, Scope
 from goldfish.errors import UsageError
-from goldfish.rule import NEVER, Message
+from goldfish.oplog import TEXT_CHARS_MAX, Outcome
+from goldfish.rule import NEVER, Delete, Expiry, Message, Touch, terms_of
+from goldfish.rule.expiry import TouchKind
+from goldfish.rule.size import token_bounds
 from goldfish.token import Person, Series, mark
 from stress.targets.reference import Item
 
@@ -26,11 +29,6 @@ class Entry(Message, kw_only=True):
         return self.item.id
 
     @property
-    def role(self) -> str:
-        """Who speaks."""
-        return self.item.role
-
-    @property
     def content(self) -> str:
         """Its text, token first."""
         return self.item.content
@@ -39,17 +37,20 @@ class Entry(Message, kw_only=True):
 class Ledger:
     """All that was said in one conversation.
 
-    A recall may be judged only when every append that was in flight at its end has ended (``goldfish.rule.judge``):
-    ``when_settled`` runs a function then, at once if none is in flight.
+    A recall may be judged only when every append and delete that was in flight at its end has ended
+    (``goldfish.rule.judge``): ``when_settled`` runs a function then, at once if none is in flight.
     """
 
     __slots__ = (
         "_batches",
+        "_deletes",
         "_in_flight",
         "_index",
         "_indexed",
         "_series",
+        "_touches",
         "_waiting",
+        "contract",
         "devices",
         "entries",
         "items",
@@ -57,15 +58,37 @@ class Ledger:
         "name",
         "person",
         "scope",
+        "simple",
         "standing",
         "stored_ns",
+        "terms",
         "unshown",
     )
 
-    def __init__(self, person: Person, scope: Scope, session: int = 0) -> None:
+    def __init__(
+        self,
+        person: Person,
+        scope: Scope,
+        session: int = 0,
+        contract: Contract | None = None,
+        touches: list[Touch] | None = None,
+    ) -> None:
+        """Begin a conversation.
+
+        Args:
+            person: who talks.
+            scope: what a recall spans.
+            session: the session's number, in a conversation that spans one.
+            contract: what the memory promises.
+            touches: what this person did to keep the memory alive, in any conversation; used where things expire.
+        """
         self.person = person
         self.scope = scope
         self.name = person.conversation(scope, session)
+        self.contract = contract or Contract()
+        self.terms = terms_of(self.contract)
+        self.simple = self.terms.plain
+        """Whether a recall that shows the end of the ledger is sound, as long as nothing can have expired."""
         self.entries: list[Entry] = []
         """In the order of sending; rejected ones included."""
         self.standing: list[Entry] = []
@@ -82,6 +105,8 @@ class Ledger:
         self._index: dict[tuple[str, int], Entry] = {}
         self._indexed = 0
         self._batches = 0
+        self._deletes: list[Delete | None] = []
+        self._touches = touches if touches is not None else []
         self._series: dict[tuple[str, int], tuple[str, Series]] = {}
         self._in_flight: set[int] = set()
         self._waiting: list[tuple[set[int], Callable[[], None]]] = []
@@ -106,17 +131,20 @@ class Ledger:
         for place, (role, text) in enumerate(messages):
             token = series.token(seq)
             item = Item(token, role, mark(token, text))
-            entry = Entry(device, seq, session_id, start_ns, batch, place, item=item)
+            entry = Entry(device, seq, session_id, start_ns, batch, place, role, batch, item=item)
             said.append(entry)
             self.items.append(item)
             seq += 1
+        if self.terms.tokens is not None:
+            for entry in said:
+                entry.tokens_min, entry.tokens_max = self._tokens(entry.content)
         self.entries += said
         self.standing += said
         self.unshown += len(said)
         self._in_flight.add(batch)
         return said
 
-    def end(self, said: Sequence[Entry], outcome: str, end_ns: int) -> None:
+    def end(self, said: Sequence[Entry], outcome: Outcome, end_ns: int) -> None:
         """Note the outcome of an append: ok, fail or info."""
         if outcome == "ok":
             for entry in said:
@@ -132,9 +160,59 @@ class Ledger:
         if self._waiting:
             self._settled(batch)
 
+    def begin_delete(self, session_id: str, start_ns: int) -> int:
+        """Note that a session is being deleted; the number is for ``end_delete``, which must follow."""
+        number = len(self._deletes)
+        self._deletes.append(Delete(session_id, start_ns, NEVER, False))
+        self._in_flight.add(-1 - number)
+        self.simple = False
+        return number
+
+    def end_delete(self, number: int, outcome: Outcome, end_ns: int) -> None:
+        """Note the outcome of a delete."""
+        begun = self._deletes[number]
+        assert begun is not None
+        self._deletes[number] = None if outcome == "fail" else begun._replace(end_ns=end_ns, ok=outcome == "ok")
+        self._in_flight.discard(-1 - number)
+        if self._waiting:
+            self._settled(-1 - number)
+
+    @property
+    def deletes(self) -> list[Delete]:
+        """Deletes that did not fail."""
+        return [delete for delete in self._deletes if delete is not None]
+
+    def touch(self, kind: TouchKind, session_id: str | None, start_ns: int) -> int:
+        """Note that a request begins that may prolong the life of what was said; its number is for ``touched``."""
+        if self.terms.ttl_ns is None:
+            return 0
+        self._touches.append(Touch(kind, start_ns, NEVER, session_id, None))
+        return len(self._touches) - 1
+
+    def touched(self, number: int, outcome: Outcome, end_ns: int, reached: Sequence[Entry]) -> None:
+        """Note the outcome of such a request, and the messages whose sessions it certainly reached."""
+        if self.terms.ttl_ns is None or outcome == "info":
+            return
+        reaches = frozenset([entry.session for entry in reached]) if outcome == "ok" else None
+        self._touches[number] = self._touches[number]._replace(end_ns=end_ns, reaches=reaches)
+
+    @property
+    def expiry(self) -> Expiry | None:
+        """The life of what was said, as known now; None if nothing expires."""
+        return None if self.terms.ttl_ns is None else Expiry(self.terms, self._touches)
+
+    def young(self, end_ns: int) -> bool:
+        """Whether nothing that this person said can have expired by a stamp."""
+        ttl_ns = self.terms.ttl_ns
+        return ttl_ns is None or (bool(self._touches) and end_ns - self._touches[0].start_ns < ttl_ns)
+
+    def _tokens(self, text: str) -> tuple[int, int]:
+        size_bytes = len(text.encode())
+        return token_bounds(text[:TEXT_CHARS_MAX], size_bytes, self.contract.window.chars_per_token)
+
     def reinstate(self) -> None:
         """Find out anew which entries the memory may hold: rejected ones only if they were shown all the same."""
-        self.standing = [entry for entry in self.entries if entry.maybe_stored]
+        self.standing = [entry for entry in self.entries if entry.maybe_stored()]
         self.items = [entry.item for entry in self.standing]
 
     def entry(self, device: str, seq: int) -> Entry | None:
@@ -146,19 +224,19 @@ class Ledger:
 
     @property
     def quiet(self) -> bool:
-        """Whether no append is in flight."""
+        """Whether no append or delete is in flight."""
         return not self._in_flight
 
     def when_settled(self, run: Callable[[], None]) -> None:
-        """Call ``run`` as soon as every append that is in flight now has ended."""
+        """Call ``run`` as soon as every append and delete that is in flight now has ended."""
         if self.quiet:
             run()
         else:
             self._waiting.append((set(self._in_flight), run))
 
-    def _settled(self, batch: int) -> None:
+    def _settled(self, ended: int) -> None:
         for waiting, _ in self._waiting:
-            waiting.discard(batch)
+            waiting.discard(ended)
         ready = [run for waiting, run in self._waiting if not waiting]
         self._waiting = [(waiting, run) for waiting, run in self._waiting if waiting]
         for run in ready:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from gevent import GreenletExit
 
-from goldfish import oplog, rule
+from goldfish import oplog
 from goldfish.oplog import Phase
 from goldfish.token import Person
 from stress.conversation import check
@@ -95,6 +95,7 @@ class Device:
         number = run.recorder.next_id()
         start_ns = time.monotonic_ns()
         said = ledger.begin(self.name, chat.session, messages, start_ns)
+        touch = ledger.touch("append", chat.session_id, start_ns)
         request = run.target.append(conversation.user_id, chat.session_id, [entry.item for entry in said])
         row = oplog.Append(
             id=number,
@@ -115,6 +116,7 @@ class Device:
         finally:
             self._end(row, result)
             run.recorder.write(row)
+            ledger.touched(touch, result.outcome, row.end_ns, said)
             ledger.end(said, result.outcome, row.end_ns)
         run.report("append", conversation.scenario, start_ns, row.end_ns, _failure(result))
 
@@ -123,9 +125,10 @@ class Device:
         run, conversation, ledger = self.run, chat.conversation, chat.conversation.ledger
         session_id = None if ledger.scope == "user" else chat.session_id
         request = run.target.recall(conversation.user_id, session_id, limit)
-        capacity = rule.capacity(run.settings.contract.window.messages, limit)
+        capacity = ledger.terms.capacity(limit)
         number = run.recorder.next_id()
         start_ns = time.monotonic_ns()
+        touch = ledger.touch("recall", session_id, start_ns)
         row = oplog.Recall(
             id=number,
             scenario=conversation.scenario,
@@ -150,6 +153,7 @@ class Device:
                 listing = check.match(ledger, result.items, capacity)
                 check.note_shown(ledger, listing, row.end_ns)
                 row.seen, row.odd = listing.seen, listing.odd
+            ledger.touched(touch, result.outcome, row.end_ns, listing.shown if listing is not None else ())
             run.recorder.write(row)
         if listing is None:
             run.report("recall", conversation.scenario, start_ns, row.end_ns, _failure(result))
@@ -158,16 +162,17 @@ class Device:
 
     def forget(self, chat: Chat) -> None:
         """Delete a session."""
-        run, conversation = self.run, chat.conversation
+        run, conversation, ledger = self.run, chat.conversation, chat.conversation.ledger
         request = run.target.delete(conversation.user_id, chat.session_id)
         number = run.recorder.next_id()
         start_ns = time.monotonic_ns()
+        touch, delete = ledger.touch("other", chat.session_id, start_ns), ledger.begin_delete(chat.session_id, start_ns)
         row = oplog.Delete(
             id=number,
             scenario=conversation.scenario,
             user=conversation.user_id,
             session=chat.session_id,
-            conversation=conversation.ledger.name,
+            conversation=ledger.name,
             device=self.name,
             start_ns=start_ns,
             end_ns=start_ns,
@@ -180,6 +185,8 @@ class Device:
         finally:
             self._end(row, result)
             run.recorder.write(row)
+            ledger.touched(touch, result.outcome, row.end_ns, ())
+            ledger.end_delete(delete, result.outcome, row.end_ns)
         run.report("delete", conversation.scenario, start_ns, row.end_ns, _failure(result))
 
     def drop_connection(self) -> None:
@@ -232,8 +239,7 @@ class Device:
     ) -> None:
         """Judge a recall, count it and show it in Locust's statistics."""
         run, scenario = self.run, conversation.scenario
-        contract = run.settings.contract
-        finding = check.judge(conversation.ledger, listing, row.start_ns, row.end_ns, capacity, contract)
+        finding = check.judge(conversation.ledger, listing, row.start_ns, row.end_ns, capacity)
         run.recorder.count(scenario, checked=finding.checked, lossy=finding.lossy)
         complaint = ContextLossError(finding.complaint) if finding.complaint else None
         run.report("recall", scenario, row.start_ns, row.end_ns, complaint)

@@ -99,6 +99,7 @@ def open_plan(options: Any, host: str | None, classes: list[Any], users: int) ->
         connection=plan.connection,
         scenarios=list(meanings),
         meanings=meanings,
+        cancelling=sorted(cls.scenario() for cls in scenarios if cls.cancels),
         skipped=skipped,
         versions=_versions(),
         command=_command(),

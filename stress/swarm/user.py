@@ -13,6 +13,7 @@ from locust import User, between, task
 from locust.exception import InterruptTaskSet, RescheduleTask, StopTest, StopUser
 
 from goldfish.contract import Scope
+from goldfish.rule import Touch
 from goldfish.token import Person
 from stress.conversation.chance import chance
 from stress.conversation.ledger import Ledger
@@ -58,6 +59,9 @@ class MemoryUser(User):  # type: ignore[misc]
     scope: ClassVar[Scope] = "session"
     """What a recall of this scenario spans: one session, or all sessions of the person."""
 
+    cancels: ClassVar[bool] = False
+    """Whether the story cancels requests on purpose: then nobody wonders that some messages stay unsettled."""
+
     turns_max: ClassVar[int] = 200
     """A story that has had so many turns is closed, and told anew by a new person: what is said is kept until then."""
 
@@ -69,6 +73,8 @@ class MemoryUser(User):  # type: ignore[misc]
     _turns: int = 0
     _sessions: int = 0
     _conversations: list[Conversation]
+    _touches: list[Touch]
+    """What the person did to keep the memory alive, in any conversation."""
     _devices: list[Device]
 
     @classmethod
@@ -96,7 +102,7 @@ class MemoryUser(User):  # type: ignore[misc]
         number = self._sessions
         self._sessions += 1
         if self.scope == "session" or not self._conversations:
-            ledger = Ledger(self.person, self.scope, number)
+            ledger = Ledger(self.person, self.scope, number, self._run.settings.contract, self._touches)
             script = Script(chance(f"{self._run.seed}/{self.person.process}/{self.person.number}/{number}"))
             conversation = Conversation(self.scenario(), self.person, ledger, script)
             self._conversations.append(conversation)
@@ -158,7 +164,7 @@ class MemoryUser(User):  # type: ignore[misc]
             raise StopUser
         self._run = run
         self.person = run.next_person()
-        self._turns, self._sessions, self._conversations, self._devices = 0, 0, [], []
+        self._turns, self._sessions, self._conversations, self._devices, self._touches = 0, 0, [], [], []
         self._story = self.story()
 
     def _give_up(self, error: BaseException) -> NoReturn:

@@ -9,11 +9,13 @@ from typing import Any
 import msgspec
 
 from analysis.analyze import outputs
-from analysis.judged import Judged
-from analysis.judging import Assignment
+from analysis.episodes import Episodes
+from analysis.judging import Assignment, judge
+from analysis.publish import Outputs
 from analysis.reading import read
 from analysis.worker import Worker
 from goldfish.contract import Budget, Contract
+from goldfish.faults import Fault
 from goldfish.oplog import Footer, Header, Operation
 from goldfish.run import TRANSCRIPT, Run, read_run, write_run
 from tests.evidence.histories import History
@@ -72,13 +74,10 @@ class Several:
         return [getattr(share, step)(*own) for share, own in zip(self.shares, arguments, strict=True)]
 
 
-def judged(directory: Path, contract: Contract, shares: int = 1) -> tuple[Judged, Any]:
-    """What a run comes to under a contract, and everything that is written about it."""
-    several = Several(shares)
-    run = read_run(directory)
-    outline = read(directory, several, run)
-    assignment = Assignment(contract, outline.start_ns, outline.cited, run.processes, outline.flaws)
-    whole = Judged(outline.start_ns, outline.cited)
-    for share in several.call("judge", [(assignment,)] * shares):
-        whole.merge(share)
-    return whole, outputs(outline.record, whole, contract, run.budget)
+def judged(directory: Path, contract: Contract, shares: int = 1, faults: Sequence[Fault] = ()) -> Outputs:
+    """Everything that is written about a run, judged by several shares under a contract."""
+    several, run = Several(shares), read_run(directory)
+    outline = read(directory, several, run, contract)
+    episodes = Episodes(faults, {})
+    sums = judge(several, Assignment.of(outline, contract, episodes))
+    return outputs(outline, sums, contract, run.budget, list(faults), None, episodes)

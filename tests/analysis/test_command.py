@@ -40,7 +40,7 @@ def test_another_contract_judges_again(tmp_path: Path) -> None:
     process.recall("phone", 4, 5, ("phone", 1), final=True)
     write(tmp_path, process, budget=BUDGET)
     other = tmp_path / "other.toml"
-    other.write_text("[contract.window]\nmessages = 1\n[budget]\nmin_conversations = 5\n")
+    other.write_text("[contract]\nvisibility_ms = 4\n[budget]\nmin_conversations = 5\n")
     assert command(tmp_path).returncode == 3
     assert command(tmp_path, "--contract", other).returncode == 0
 

@@ -41,7 +41,7 @@ def test_a_whole_record_has_no_flaw_and_no_doubt(tmp_path: Path) -> None:
     assert conversation.scope == "session"
 
 
-def test_touches_and_samples_are_counted_and_judge_nothing(tmp_path: Path) -> None:
+def test_touches_and_samples_are_kept_and_counted(tmp_path: Path) -> None:
     touch = (
         b'{"kind":"touch","id":7,"scenario":"rapid-switch","user":"user of 0.0.s0","conversation":"0.0.s0",'
         b'"device":"phone","start_ns":5,"end_ns":6,"outcome":"ok"}\n'
@@ -57,7 +57,8 @@ def test_touches_and_samples_are_counted_and_judge_nothing(tmp_path: Path) -> No
     assert record.logs[0].rows == {"append": 1, "recall": 1, "touch": 1, "sample": 1}
     (conversation,) = record.conversations.values()
     assert conversation.doubt is None
-    assert len(conversation.appends) == len(conversation.recalls) == 1
+    assert len(conversation.appends) == len(conversation.recalls) == len(conversation.touches) == 1
+    assert len(conversation.operations()) == 3
 
 
 def backwards(process: Process) -> None:
@@ -72,8 +73,20 @@ def two_scopes(process: Process) -> None:
     process.recall("phone", 4, 5, ("phone", 0), view="user")
 
 
-def search(process: Process) -> None:
-    process.recall("phone", 4, 5, view="search")
+def dump(process: Process) -> None:
+    process.recall("phone", 4, 5, view="store")
+
+
+def ask(process: Process) -> None:
+    process.recall("phone", 4, 5, asked=[("phone", 0)])
+
+
+def twice(process: Process) -> None:
+    process.append("phone", 4, 5, 0, attempt=2).append("phone", 6, 7, 0, attempt=2)
+
+
+def zeroth(process: Process) -> None:
+    process.append("phone", 4, 5, 1, attempt=0)
 
 
 def two_sessions(process: Process) -> None:
@@ -126,7 +139,10 @@ def ownerless_leak(process: Process) -> None:
         (backwards, 4, "the clock cannot be trusted"),
         (same_id, 4, "stands twice"),
         (two_scopes, 4, "expected one scope"),
-        (search, 4, "judges session and user"),
+        (dump, 4, "judges session, user and search"),
+        (ask, 4, "only a search does"),
+        (twice, 5, "stands twice"),
+        (zeroth, 4, "count from 1"),
         (two_sessions, 4, "expected one session"),
         (no_session, 4, "names no session"),
         (two_users, 4, "has user"),
@@ -250,6 +266,39 @@ def test_a_listed_message_that_nobody_sent_is_a_missing_row(tmp_path: Path, show
     (conversation,) = load(write(tmp_path, talk().recall("phone", 4, 5, shown))).conversations.values()
     assert conversation.doubt is not None
     assert "whose sending is not recorded" in conversation.doubt.text
+
+
+@pytest.mark.parametrize(("attempts", "lacking"), [((2,), 1), ((1, 3), 2)])
+def test_a_later_attempt_without_an_earlier_one_is_a_missing_row(
+    tmp_path: Path, attempts: tuple[int, ...], lacking: int
+) -> None:
+    process = talk()
+    for number, attempt in enumerate(attempts):
+        process.append("laptop", 4 + 2 * number, 5 + 2 * number, 0, attempt=attempt)
+    (conversation,) = load(write(tmp_path, process)).conversations.values()
+    assert conversation.doubt is not None
+    assert f"attempt {lacking} at message 0 by laptop is not recorded" in conversation.doubt.text
+
+
+def test_later_attempts_are_no_new_messages(tmp_path: Path) -> None:
+    process = Process().append("phone", 0, 9, 0, outcome="info").append("phone", 3, 4, 0, attempt=2)
+    process.append("phone", 5, 6, 1)
+    (conversation,) = load(write(tmp_path, process)).conversations.values()
+    assert conversation.doubt is None
+
+
+def test_a_search_spans_the_user_whatever_the_conversation_spans(tmp_path: Path) -> None:
+    process = talk().recall("phone", 4, 5, ("phone", 0), view="search", session=None, asked=[("phone", 0)])
+    (conversation,) = load(write(tmp_path, process)).conversations.values()
+    assert conversation.scope == "session"
+    assert conversation.doubt is None
+
+
+def test_a_search_for_what_nobody_sent_is_a_missing_row(tmp_path: Path) -> None:
+    process = talk().recall("phone", 4, 5, view="search", asked=[("phone", 7)])
+    (conversation,) = load(write(tmp_path, process)).conversations.values()
+    assert conversation.doubt is not None
+    assert "asks for message 7" in conversation.doubt.text
 
 
 def test_messages_sent_at_one_stamp_are_numbered_in_any_order(tmp_path: Path) -> None:

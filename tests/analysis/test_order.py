@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from analysis.order import Orders
-from goldfish.rule import Message, before
+from goldfish.rule import Message, Terms, before
 
 
 def overlapping(number: int) -> list[Message]:
@@ -17,8 +17,8 @@ def overlapping(number: int) -> list[Message]:
 
 
 def contradictions(*lists: list[Message]) -> list[bool]:
-    orders = Orders()
-    return [orders.contradicts(shown) for shown in lists]
+    orders = Orders(Terms())
+    return [orders.contradicts(shown, 0) for shown in lists]
 
 
 def test_windows_on_one_history_agree() -> None:

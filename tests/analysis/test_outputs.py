@@ -83,6 +83,11 @@ def test_results_have_the_published_keys(tmp_path: Path) -> None:
         "stale": 0,
         "flicker": 0,
         "lost": 0,
+        "rate": 0.0,
+        "low": 0.0,
+        "high": pytest.approx(1 - 0.025 ** (1 / 10)),
+        "deff": None,
+        "clusters": 10,
     }
     assert scenario["requests"] == {
         "append": {"ok": 30, "fail": 0, "info": 0},
@@ -101,6 +106,7 @@ def test_nothing_but_the_outputs_is_left_in_the_run_directory(tmp_path: Path) ->
         "transcript",
         "results.json",
         "findings.parquet",
+        "users.parquet",
         "summary.md",
         "report.html",
     }

@@ -46,7 +46,7 @@ def test_a_timeline_tells_operations_findings_and_request_ids(tmp_path: Path) ->
         "1.000",
         "says 0 user: my order is 4711",
         "recalls the last 5: [foreign: not yours], phone 0  (2)",
-        "✗ missing phone 1 (tail)",
+        "✗ missing phone 1 (tail, cross-device)",
         "✗ foreign laptop 3 (user, of user ben, session s)",
         "no answer  failed (status, 503)",
         "final recall: [unmarked: a summary], phone 0–1  (3)",
@@ -62,7 +62,7 @@ def test_findings_alike_share_a_line(tmp_path: Path) -> None:
     process = Process().append("phone", 0, 1, 0, 1).append("laptop", 2, 3, 0).append("phone", 4, 5, 2)
     text = shown(write(tmp_path, process.recall("phone", 6, 7)), "0.0.s0")
     assert "✗ missing phone 0–2 (blank, read-your-writes)" in text
-    assert "✗ missing laptop 0 (blank)" in text
+    assert "✗ missing laptop 0 (blank, cross-device)" in text
 
 
 def test_a_loss_without_a_name_is_told(tmp_path: Path) -> None:

@@ -17,13 +17,6 @@ from goldfish.contract import Contract
 from .runs import Process, sums, write
 
 CASES = json.loads((Path(__file__).parent.parent / "cases" / "recalls.json").read_text(encoding="utf-8"))
-LATER = {
-    "ttl-gap": "expiry comes with the whole contract",
-    "ttl-refreshed-by-a-killed-recall": "expiry comes with the whole contract",
-    "over-retained": "expiry comes with the whole contract",
-    "window-overrun": "what may not be shown comes with all classes",
-    "resurrected": "what may not be shown comes with all classes",
-}
 
 
 def process_of(case: dict[str, Any]) -> Process:
@@ -42,8 +35,6 @@ def process_of(case: dict[str, Any]) -> Process:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
 def test_a_worked_example_comes_out_as_written(case: dict[str, Any], tmp_path: Path) -> None:
-    if case["name"] in LATER:
-        pytest.skip(LATER[case["name"]])
     contract = msgspec.convert(case["contract"], Contract, strict=True)
     record = load(write(tmp_path, process_of(case), contract=contract))
     (conversation,) = record.conversations.values()
@@ -69,7 +60,3 @@ def test_a_worked_example_comes_out_as_written(case: dict[str, Any], tmp_path: P
         device_number, seq = name.split(".")
         sent = checked.sent[f"d{device_number}", int(seq)]
         assert checked.fates[sent.message].name == fate, case["why"]
-
-
-def test_every_example_left_out_exists() -> None:
-    assert set(LATER) <= {case["name"] for case in CASES}

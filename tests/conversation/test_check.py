@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from goldfish.contract import Contract
 from goldfish.token import Person, Token
 from stress.conversation import check
 from stress.conversation.ledger import Entry, Ledger
@@ -31,7 +30,7 @@ class Told:
         listing = check.match(self.ledger, list(items), bound)
         self.now += 2
         check.note_shown(self.ledger, listing, self.now)
-        return check.judge(self.ledger, listing, self.now - 1, self.now, bound, Contract()).complaint
+        return check.judge(self.ledger, listing, self.now - 1, self.now, bound).complaint
 
 
 def item(entry: Entry, **changed: str) -> Item:

@@ -10,7 +10,6 @@ from analysis.check import check as check_conversation
 from analysis.record import Conversation
 from goldfish import oplog
 from goldfish.contract import Contract, Window
-from goldfish.rule import capacity
 from goldfish.token import Person, Token
 from stress.conversation import check
 from stress.conversation.ledger import Entry, Ledger
@@ -139,8 +138,7 @@ def live(history: History) -> tuple[set[int], set[int]] | None:
     """
     if any(isinstance(op, Delete) for op in history.ops):
         return None
-    ledger = Ledger(ADA, history.scope)
-    contract = contract_of(history)
+    ledger = Ledger(ADA, history.scope, contract=contract_of(history))
     checked: set[int] = set()
     lossy: set[int] = set()
     said: dict[int, list[Entry]] = {}
@@ -160,19 +158,13 @@ def live(history: History) -> tuple[set[int], set[int]] | None:
             items = [_item(known, item) for item in op.items]
             if None in items:
                 return None
-            bound = capacity(contract.window.messages, op.limit)
+            bound = ledger.terms.capacity(op.limit)
             listing = check.match(ledger, [item for item in items if item], bound)
             check.note_shown(ledger, listing, op.end_ns)
 
             def judge(op: Recall = op, number: int = number, listing: check.Listing = listing) -> None:
-                finding = check.judge(
-                    ledger,
-                    listing,
-                    op.start_ns,
-                    op.end_ns,
-                    capacity(contract.window.messages, op.limit),
-                    contract,
-                )
+                bound = ledger.terms.capacity(op.limit)
+                finding = check.judge(ledger, listing, op.start_ns, op.end_ns, bound)
                 checked.update({number} if finding.checked else ())
                 lossy.update({number} if finding.lossy else ())
 

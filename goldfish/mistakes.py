@@ -1,0 +1,70 @@
+"""Tells a mistake in a settings file to people: where it stands, what was found there, and what is allowed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+
+def explain(
+    path: Path,
+    text: str,
+    raw: dict[str, Any],
+    problem: str,
+    *,
+    tables: Mapping[str, type[msgspec.Struct]],
+    values: Mapping[str, str],
+) -> str:
+    """A sentence with file, line, key, value and what is allowed.
+
+    Args:
+        path: the file.
+        text: what it holds.
+        raw: the same as TOML reads it.
+        problem: what msgspec says of it.
+        tables: every table the file may have, by its dotted name.
+        values: what is allowed, by the dotted name of the key.
+    """
+    message, _, place = problem.partition(" - at `$")
+    keys = [key for key in re.split(r"\.|\[\d+\]|\[\.\.\.\]", place.rstrip("`")) if key]
+    unknown = re.match(r"Object contains unknown field `(.+)`", message)
+    if unknown:
+        table = tables.get(".".join(keys))
+        allowed = ", ".join(table.__struct_fields__) if table else ""
+        where = ".".join([*keys, unknown[1]])
+        return f"{path}:{_line(text, [*keys, unknown[1]])}: unknown key '{where}'; allowed here: {allowed}"
+    found: Any = raw
+    for key in keys:
+        found = found.get(key, found) if isinstance(found, dict) else found
+    where = ".".join(keys)
+    told = f"{message[:1].lower()}{message[1:]}"
+    combined = re.match(r"(\w+) = ", message)
+    if combined:  # of several keys: the first that is named is the one to change
+        return f"{path}:{_line(text, [*keys, combined[1]])}: [{where}]: {told}"
+    allowed_here = f"; allowed: {values[where]}" if where in values else ""
+    if isinstance(found, dict):
+        return f"{path}:{_line(text, keys)}: [{where}]: {told}{allowed_here}"
+    return f"{path}:{_line(text, keys)}: {where or 'the file'} = {found!r}: {told}{allowed_here}"
+
+
+def _line(text: str, keys: list[str]) -> int:
+    """The 1-based line that sets the last of ``keys``, looking below the table header where there is one."""
+    if not keys:
+        return 1
+    table, wanted = "", keys[-1]
+    fallback = 1
+    for number, line in enumerate(text.splitlines(), 1):
+        header = re.match(r"\s*\[([^\[\]]+)\]", line)
+        if header:
+            table = header[1].strip()
+            if table == ".".join(keys):
+                return number
+        elif re.search(rf"(?:^|[\s{{,.])['\"]?{re.escape(wanted)}['\"]?\s*[=.]", line):
+            if table == ".".join(keys[:-1]) or table == keys[0]:
+                return number
+            fallback = number
+    return fallback
