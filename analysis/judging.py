@@ -104,8 +104,9 @@ class _Judge:
         slow = (np.flatnonzero(suspect) + batch.first).tolist()
         for first in range(0, len(slow), AT_ONCE):
             some = slow[first : first + AT_ONCE]
-            for conversation in self._read(some):
-                self.judged.add(check(conversation, self._assignment.contract))
+            for number, conversation in zip(some, self._read(some), strict=True):
+                known = None if proof is None else proof.known(number - batch.first)
+                self.judged.add(check(conversation, self._assignment.contract, known=known))
             self._progress(len(some))
 
     def _by_user(self) -> None:

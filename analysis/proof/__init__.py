@@ -21,8 +21,12 @@ that costs a look by the slow path, never a loss. The steps:
 ``lists``      which recall shows a message first, and one order that all lists agree with
 ``owed``       the ranges, and whether they are shown
 
-The order deserves a word. Messages ranked by the recall that shows them first, and within it by their place, are in
-*one* order. If every list goes up in that order, no two lists contradict each other, and no message is listed twice; if
-nothing in it was stored before something in front of it was sent, no list denies the stamps. A store that fixes one
-order gives such lists, unless a message turns up late in the middle; then the slow path decides.
+The order deserves a word. Messages are ranked by the recall that shows them first, and within it by their place; but
+none stands behind the later ones of its author. That is *one* order. If every list goes up in it, no two lists
+contradict each other, and no message is listed twice; if nothing in it was stored before something in front of it was
+sent, no list denies the stamps. A store that fixes one order gives such lists, unless a message of one author turns up
+late in the midst of another's; then the slow path decides.
+
+Of a conversation that is plain and in this order nothing can be found but losses, and what is proven of its sound
+recalls holds whatever the others lack. So if it is suspect, the slow path need look at the other recalls only.
 """

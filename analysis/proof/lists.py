@@ -99,15 +99,14 @@ def first_runs(lists: Lists, messages: Messages) -> Ints:
 
 def disordered(lists: Lists, messages: Messages, first_run: Ints, stored: Ints, suspect: Mask) -> None:
     """Conversations whose lists may not agree on one order, or may deny the stamps, become suspect."""
+    # An author's messages go up: one that is late for its first list still stands in front of its author's later ones.
+    place = messages.earliest_from(first_run)
     shown = np.flatnonzero(first_run < len(lists.recall))
-    ranked = shown[np.argsort(first_run[shown], kind="stable")]
+    ranked = shown[np.argsort(place[shown], kind="stable")]
     rank = np.full(len(first_run), -1)
     rank[ranked] = np.arange(len(ranked))
 
-    # An author's messages go up, so a run does; and each run goes on behind the one before it in the same list.
-    author = messages.author[shown]
-    down = (np.diff(rank[shown]) < 0) & (np.diff(author) == 0)
-    suspect[messages.author_conversation[author[1:][down]]] = True
+    # So a run goes up; and each run goes on behind the one before it in the same list.
     back = (np.diff(lists.recall) == 0) & (rank[lists.first[1:]] <= rank[lists.last[:-1]])
     suspect[lists.conversation[lists.recall[1:][back]]] = True
 

@@ -40,6 +40,11 @@ class Messages:
         """One number that orders by author first, then by stamp."""
         return author * (self.never + 1) + stamp
 
+    def earliest_from(self, stamps: Ints) -> Ints:
+        """By message: the earliest stamp of it and its author's later ones; it never goes down along an author."""
+        earliest = np.minimum.accumulate(self.key(self.author, stamps)[::-1])[::-1]
+        return earliest - self.key(self.author, np.zeros(len(stamps), np.int64))
+
 
 def read_messages(batch: Batch, conversations: Conversations, suspect: Mask) -> Messages:
     """The messages of a batch. Conversations whose numbering is not plain become suspect; the rest is in order."""

@@ -34,10 +34,10 @@ def weigh(batch: Batch, lists: Lists, messages: Messages, stored: Ints, contract
     room = length < bound
 
     # By when the recall can have read, and by when the oldest of what it shows was stored, at the earliest.
-    stored_on = _earliest_from(messages, stored)
+    stored_on = messages.earliest_from(stored)
     visibility_ns = contract.visibility_ns
     due_by = stored if not visibility_ns else np.where(messages.acked < never, messages.acked, stored)
-    due_on = _earliest_from(messages, due_by)
+    due_on = messages.earliest_from(due_by)
     read_at = np.maximum(lists.start - visibility_ns, 0)
     if not visibility_ns:
         np.maximum.at(read_at, lists.recall, messages.sent[lists.last])
@@ -86,10 +86,3 @@ def _bounds(limit: Ints, contract: Contract) -> Ints:
     if contract.page.default is not None:
         limit = np.where(limit == NO_LIMIT, contract.page.default, limit)
     return np.minimum(limit, min(bound or NO_LIMIT for bound in (contract.window.messages, contract.page.max)))
-
-
-def _earliest_from(messages: Messages, stamps: Ints) -> Ints:
-    """By message: the earliest stamp of it and the later ones of its author; it never goes down along an author."""
-    keys = messages.key(messages.author, stamps)
-    earliest = np.minimum.accumulate(keys[::-1])[::-1]
-    return earliest - messages.key(messages.author, np.zeros(len(stamps), np.int64))

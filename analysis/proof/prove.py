@@ -7,12 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.batches import Batch, Conversations
+from analysis.check import Known
 from analysis.columns import Ints
 from analysis.proof.features import Mask, understood, unusual, without
 from analysis.proof.lists import Lists, disordered, first_runs, read_lists
 from analysis.proof.messages import Messages, read_messages
 from analysis.proof.owed import Verdicts, weigh
 from goldfish.contract import Contract
+from goldfish.rule import SOUND, UNCHECKED
 
 
 @dataclass(slots=True)
@@ -29,7 +31,22 @@ class Proof:
     shown: Ints
     """By message: end of the first recall to end that shows it; ``messages.never`` if none does."""
     plain: Mask
-    """By conversation: its lists are in order, so that verdicts on single recalls hold even if others are suspect."""
+    """By conversation: nothing but losses can be found in it, and what ``verdicts`` calls sound is."""
+
+    def known(self, number: int) -> Known | None:
+        """What is proven of a conversation though it is suspect; None if that is nothing."""
+        if not self.plain[number]:
+            return None
+        first, end = np.searchsorted(self.lists.conversation, (number, number + 1)).tolist()
+        lines = self.batch.tables["recall"]["line"][self.lists.row[first:end]].tolist()
+        sound, checked = self.verdicts.sound[first:end].tolist(), self.verdicts.checked[first:end].tolist()
+        return Known(
+            {
+                line + 1: SOUND if is_checked else UNCHECKED
+                for line, is_sound, is_checked in zip(lines, sound, checked, strict=True)
+                if is_sound
+            }
+        )
 
 
 def prove(batch: Batch, conversations: Conversations, contract: Contract, barred: Mask) -> Proof | None:
