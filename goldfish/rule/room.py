@@ -60,8 +60,10 @@ class Room:
         for s in self._proving:
             self._batches[s.batch] = min(s.place, self._batches.get(s.batch, s.place))
         self._pinned = {s for s in recall.shown if self.pins(s)} if terms.pinned else set()
-        self._stamps: list[int] | None = None
-        """When the unshown messages were stored, sorted; made when somebody's rank is asked for."""
+        self._filled = recall.capacity is not None and not terms.pinned and recall.length >= recall.capacity
+        self._shown_stamps: _Stamps | None = None
+        self._unshown_stamps: _Stamps | None = None
+        """Made when somebody's rank is asked for."""
 
     def pins(self, m: Message) -> bool:
         """Whether m certainly is one of the first messages, which are always listed."""
@@ -94,6 +96,8 @@ class Room:
     def has_place(self, m: Message) -> bool:
         """Whether there was a place for m even if everything that may stand behind it does."""
         bound, terms = self._recall.capacity, self._terms
+        if bound is not None and self._filled and not self.follows_shown(m):
+            return False  # all that is listed may stand behind it
         if bound is not None and self.rank(m) >= bound - terms.pinned:
             return False
         return not terms.sized or self._fits(m) or self.rank(m) < terms.keep_at_least
@@ -113,7 +117,7 @@ class Room:
 
     def rank(self, m: Message) -> int:
         """How many elements may stand behind m."""
-        return self._recall.length - len(self._pinned | self._older(m)) + self._unshown_behind(m)
+        return self._recall.length - self._shown_before(m) + self._unshown_behind(m)
 
     def _before(self, n: Message, m: Message) -> bool:
         return before(n, m, self._terms.slack_ns, self._by_ns)
@@ -121,6 +125,15 @@ class Room:
     def _older(self, m: Message) -> set[Message]:
         """What is shown and certainly stands before m."""
         return {s for s in self._proving if self._before(s, m)}
+
+    def _shown_before(self, m: Message) -> int:
+        """How much of what is listed certainly stands before m, or is pinned."""
+        slack_ns = self._terms.slack_ns
+        if self._terms.pinned or slack_ns is None:
+            return len(self._pinned | self._older(m))
+        if self._shown_stamps is None:
+            self._shown_stamps = _Stamps(self._proving)
+        return self._shown_stamps.before(m, slack_ns, self._by_ns)
 
     def _places_before(self, m: Message) -> int:
         """How many elements may stand before m; what is listed beside own messages may be the memory's own first."""
@@ -131,10 +144,9 @@ class Room:
         terms = self._terms
         if terms.stores_resends or terms.slack_ns is None:
             return sum(map(terms.copies, self._behind(m)))
-        if self._stamps is None:
-            self._stamps = sorted(n.stored_ns for n in self._unshown)
-        earlier = bisect_left(self._stamps, m.sent_ns - terms.slack_ns)
-        earlier += sum(n.batch == m.batch and self._before(n, m) for n in self._unshown)
+        if self._unshown_stamps is None:
+            self._unshown_stamps = _Stamps(self._unshown)
+        earlier = self._unshown_stamps.before(m, terms.slack_ns, self._by_ns)
         return len(self._unshown) - (m not in self._shown) - earlier
 
     def _behind(self, m: Message) -> list[Message]:
@@ -162,3 +174,19 @@ class Room:
             again = sum(terms.copies(n) - 1 for n in messages)
             return len({(n.device, n.turn) for n in messages}) + again
         return sum(n.tokens_max * terms.copies(n) for n in messages)
+
+
+class _Stamps:
+    """When messages were stored, sorted, so that those before another one need not be counted one by one."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._stored_ns = sorted(m.stored_ns for m in messages)
+        self._of_append: dict[int, list[Message]] = {}
+        for m in messages:
+            self._of_append.setdefault(m.batch, []).append(m)
+
+    def before(self, m: Message, slack_ns: int, by_ns: int) -> int:
+        """How many certainly stand before m."""
+        # None of the same append was stored before that was sent, so none is counted twice.
+        beside = sum(before(n, m, slack_ns, by_ns) for n in self._of_append.get(m.batch, ()))
+        return bisect_left(self._stored_ns, m.sent_ns - slack_ns) + beside
