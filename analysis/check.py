@@ -17,6 +17,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from analysis.early import expired_early
 from analysis.elements import level, unsound
@@ -28,10 +29,10 @@ from analysis.order import Orders
 from analysis.record import Conversation, Doubt
 from analysis.touches import expiry_of
 from goldfish.contract import Contract
-from goldfish.rule import Delete, Excess, Message, Terms, excess, judge, judge_search, reordered, terms_of
+from goldfish.rule import Delete, Excess, Judgement, Message, Terms, excess, judge, judge_search, reordered, terms_of
 from goldfish.rule import Recall as Answered
 
-__all__ = ["REJECTED", "Checked", "Finding", "check", "level"]
+__all__ = ["REJECTED", "Checked", "Finding", "Known", "check", "level"]
 
 
 @dataclass(slots=True)
@@ -49,6 +50,8 @@ class Checked:
     """Why its losses were not judged; None if they were."""
     terms: Terms
     """What it was judged by."""
+    dumps: list[Listed]
+    """What its store was seen to hold when all was quiet; evidence for causes, and not judged."""
 
     @property
     def recalls_checked(self) -> int:
@@ -65,23 +68,40 @@ class Checked:
         return self.sent[message.device, message.seq]
 
 
-def check(conversation: Conversation, contract: Contract, company: Sequence[Conversation] = ()) -> Checked:
+class Known(NamedTuple):
+    """What is proven already of a conversation that has no finding but, perhaps, missing messages."""
+
+    judgements: Mapping[int, Judgement]
+    """By line: recalls that are sound, or of which nothing is owed."""
+
+
+def check(
+    conversation: Conversation,
+    contract: Contract,
+    company: Sequence[Conversation] = (),
+    known: Known | None = None,
+) -> Checked:
     """Judge one conversation under a contract.
 
     Args:
         conversation: the conversation.
         contract: what is promised.
         company: all conversations of the same user, for contracts by which a user's memory expires as a whole.
+        known: what ``analysis.proof`` has proven of it; only losses are looked for then.
     """
     terms = terms_of(contract)
     sent = read_sent(conversation, contract)
-    listed = [read_list(line, row, sent) for line, row in conversation.recalls if row.outcome == "ok"]
+    answered = [read_list(line, row, sent) for line, row in conversation.recalls if row.outcome == "ok"]
+    listed = [entry for entry in answered if entry.row.view != "store"]
+    dumps = [entry for entry in answered if entry.row.view == "store"]
     listed.sort(key=lambda entry: (entry.row.end_ns, entry.line))
     _note_shown(listed, sent)
-    doubt = conversation.doubt or _from_the_future(listed, sent) or _not_promised(conversation, contract)
+    doubt = None
+    if known is None:
+        doubt = conversation.doubt or _from_the_future(listed, sent) or _not_promised(conversation, contract)
     too_much: dict[int, list[Excess]] = {}
     if doubt is None:
-        too_much = _judge(conversation, contract, sent, listed, company)
+        too_much = _judge(conversation, contract, sent, listed, company, known)
     findings: list[Finding] = []
     orders = Orders(terms)
     lossy = any(entry.judgement.missing for entry in listed)
@@ -90,6 +110,8 @@ def check(conversation: Conversation, contract: Contract, company: Sequence[Conv
     early = expired_early(conversation, listed, terms, company) if lossy and terms.ttl_ns is not None else []
     for entry in listed:
         findings += _missing(entry, seen, turns, contract)
+        if known is not None:
+            continue
         findings += [finding for finding in early if finding.line == entry.line]
         findings += unsound(entry, sent, contract)
         findings += [_excess(entry, wrong) for wrong in too_much.get(entry.line, ())]
@@ -99,7 +121,7 @@ def check(conversation: Conversation, contract: Contract, company: Sequence[Conv
         if opposed or (doubt is None and reordered(entry.shown, terms)):
             findings.append(Finding(entry.line, entry.row, "reordered"))
     ends = fates([s.message for s in sent.values()], listed)
-    return Checked(conversation, sent, listed, findings, ends, doubt, terms)
+    return Checked(conversation, sent, listed, findings, ends, doubt, terms, dumps)
 
 
 def _note_shown(listed: Sequence[Listed], sent: Mapping[tuple[str, int], Sent]) -> None:
@@ -139,6 +161,7 @@ def _judge(
     sent: Mapping[tuple[str, int], Sent],
     listed: Sequence[Listed],
     company: Sequence[Conversation],
+    known: Known | None,
 ) -> dict[int, list[Excess]]:
     """Set the judgement of every recall, now that all is known; returns by line what is listed too much."""
     terms = terms_of(contract)
@@ -152,6 +175,9 @@ def _judge(
     expiry = expiry_of(conversation, listed, terms, company)
     too_much: dict[int, list[Excess]] = {}
     for entry in listed:
+        if known is not None and entry.line in known.judgements:
+            entry.judgement = known.judgements[entry.line]
+            continue
         row = entry.row
         bound = terms.capacity(row.limit, search=entry.search)
         answered = Answered(row.start_ns, row.end_ns, bound, row.length, entry.shown, search=entry.search)

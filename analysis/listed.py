@@ -53,6 +53,11 @@ class Listed:
         return self.row.view == "search"
 
 
+def of_history(entry: Listed) -> bool:
+    """Whether a recall of a history was checked; one that asks for facts has no order."""
+    return entry.judgement.checked and not entry.search
+
+
 def spoken(text: str) -> str:
     """The text of a message without the token it starts with."""
     return text.partition("] ")[2] if text.startswith("[") and read(None, text) else text

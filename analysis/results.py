@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
+from analysis.causes.cause import Cause
+from analysis.causes.effective import EffectiveContract
+from analysis.diagnosis import ClassRate, Diagnosis
+from analysis.fates import LOST
+from analysis.faults import Fault
 from analysis.fitness import Arrivals, LoadProcess, arrivals, load_processes
+from analysis.power import UNTRIED, Power
+from analysis.rates import Rate
 from analysis.reason import Reason
 from analysis.record import Record
 from analysis.tally import Tally
@@ -40,6 +48,8 @@ class Conversations(msgspec.Struct, frozen=True, kw_only=True):
     rate: float | None
     low: float
     high: float
+    deff: float | None = None
+    clusters: int = 0
 
 
 class Messages(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +67,12 @@ class Messages(msgspec.Struct, frozen=True, kw_only=True):
     stale: int
     flicker: int
     lost: int
+    rate: float | None = None
+    """Lost among checked; None if nothing was checked."""
+    low: float = 0.0
+    high: float = 1.0
+    deff: float | None = None
+    clusters: int = 0
 
 
 class Requests(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,16 +99,20 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     recalls: Recalls
     conversations: Conversations
     messages: Messages
+    incidents: int = 0
+    """Episodes of faults that cost something and are fewer than five, so that rates they touch have no interval."""
     requests: dict[str, Requests]
     anomalies: dict[str, int]
     """Findings per class."""
+    classes: dict[str, ClassRate] = {}
+    """Conversations with a finding of a class, for every class that was found in some scenario."""
     latency_ms: dict[str, Latency | None]
     throughput: dict[str, float | None]
     """Ok requests of the load phase per second, by kind."""
 
 
 class Results(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of ``results.json``; the fields that later analyses fill are null or empty until then."""
+    """The content of ``results.json``; what was not measured is null or empty."""
 
     schema: int = SCHEMA
     run: str
@@ -101,9 +121,17 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     reasons: list[Reason]
     contract: Contract
     budget: Budget
-    effective_contract: None = None
-    power: None = None
-    faults: list[None] = []
+    effective_contract: EffectiveContract | None = None
+    """What the memory behaves like, if something was lost."""
+    causes: list[Cause] = []
+    """Likely causes of the harm, the likeliest first; none if nothing was harmed."""
+    power: Power
+    """What the run would have seen, had it happened."""
+    faults: list[Fault] = []
+    """What was done to the deployment, in the order it was asked for."""
+    until_proven: bool = False
+    """The run was to end when something was proven: its budgets are tested accordingly; its intervals are still those
+    of a run of fixed length."""
     skipped: list[Skipped]
     scenarios: list[Scenario]
     load_processes: list[LoadProcess]
@@ -113,9 +141,20 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     """With open arrivals: how punctually turns began."""
 
 
-def results(record: Record, contract: Contract, budget: Budget, tallies: Sequence[Tally], verdict: Verdict) -> Results:
-    """Put together what was counted and decided."""
+def results(
+    record: Record,
+    contract: Contract,
+    budget: Budget,
+    tallies: Sequence[Tally],
+    verdict: Verdict,
+    *,
+    power: Power = UNTRIED,
+    faults: Sequence[Fault] = (),
+    diagnosis: Diagnosis | None = None,
+) -> Results:
+    """Put together what was counted, decided and suspected."""
     run = record.run
+    diagnosis = diagnosis or Diagnosis()
     processes = load_processes(record.logs)
     return Results(
         run=run.run,
@@ -124,37 +163,34 @@ def results(record: Record, contract: Contract, budget: Budget, tallies: Sequenc
         reasons=verdict.reasons,
         contract=contract,
         budget=budget,
+        effective_contract=diagnosis.effective,
+        causes=diagnosis.causes,
+        power=power,
+        faults=list(faults),
+        until_proven=run.until_proven,
         skipped=run.skipped,
-        scenarios=[_scenario(tally) for tally in tallies],
+        scenarios=[_scenario(tally, diagnosis.classes.get(tally.name, {})) for tally in tallies],
         load_processes=processes,
         latency_reliable=not any(process.saturated for process in processes),
         arrivals=arrivals(run.turns_per_second, run.counters),
     )
 
 
-def _scenario(tally: Tally) -> Scenario:
+def _scenario(tally: Tally, classes: dict[str, ClassRate]) -> Scenario:
     recalls, harmed = tally.recalls, tally.conversations
     return Scenario(
         name=tally.name,
-        recalls=Recalls(
-            checked=recalls.trials,
-            lossy=recalls.events,
-            rate=recalls.rate,
-            low=recalls.low,
-            high=recalls.high,
-            deff=recalls.deff,
-            clusters=recalls.clusters,
-        ),
-        conversations=Conversations(
-            checked=harmed.trials, harmed=harmed.events, rate=harmed.rate, low=harmed.low, high=harmed.high
-        ),
+        recalls=Recalls(checked=recalls.trials, lossy=recalls.events, **_interval(recalls)),
+        conversations=Conversations(checked=harmed.trials, harmed=harmed.events, **_interval(harmed)),
         messages=_messages(tally),
+        incidents=tally.incidents,
         requests={
             kind: Requests(**outcomes)
             for kind, outcomes in tally.requests.items()
             if kind in ("append", "recall") or any(outcomes.values())
         },
         anomalies=dict(sorted(tally.findings.items(), key=lambda item: (-item[1], item[0]))),
+        classes=classes,
         latency_ms={kind: Latency(**latency) if latency else None for kind, latency in tally.latency_ms.items()},
         throughput=tally.throughput,
     )
@@ -162,7 +198,7 @@ def _scenario(tally: Tally) -> Scenario:
 
 def _messages(tally: Tally) -> Messages:
     fates = tally.fates
-    lost = fates["lost: never visible"] + fates["lost: vanished"]
+    lost = sum(fates[name] for name in LOST)
     return Messages(
         sent=tally.sent,
         rejected=fates["rejected"],
@@ -173,4 +209,15 @@ def _messages(tally: Tally) -> Messages:
         stale=fates["stale"],
         flicker=fates["flicker"],
         lost=lost,
+        **_interval(tally.messages),
     )
+
+
+def _interval(rate: Rate) -> dict[str, Any]:
+    return {
+        "rate": rate.rate,
+        "low": rate.low,
+        "high": rate.high,
+        "deff": rate.deff,
+        "clusters": rate.clusters,
+    }

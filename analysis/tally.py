@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
+from analysis.clusters import rates
 from analysis.judged import Judged
-from analysis.rates import Rate, estimate
-from analysis.sums.counts import ScenarioCounts
+from analysis.rates import Rate
 from analysis.sums.requests import Requests
 
 KINDS = ("append", "recall", "delete")
@@ -26,8 +26,11 @@ class Tally:
     recalls: Rate
     """Lossy among checked recalls."""
     conversations: Rate
-    """Harmed among checked conversations. One with a finding but without a checked recall counts as checked: its harm
-    was seen, so it was looked at."""
+    """Harmed among checked conversations."""
+    messages: Rate
+    """Lost to the end among checked messages."""
+    incidents: int
+    """Episodes of faults that cost something and are too few for an interval."""
     fates: Counter[str]
     surfaced: int
     """Messages shown although they were rejected or never acknowledged."""
@@ -51,6 +54,8 @@ class Tally:
     """Requests cut off by the end of the run or of a user; neither success nor failure."""
     latency_ms: dict[str, dict[str, float] | None] = field(default_factory=dict)
     """Ok requests of the load phase; None if there are none."""
+    timed: dict[str, int] = field(default_factory=dict)
+    """Ok requests of the load phase, by kind."""
     throughput: dict[str, float | None] = field(default_factory=dict)
     """Ok requests of the load phase per second."""
 
@@ -69,22 +74,21 @@ def tally(judged: Judged, scenarios: Iterable[str], confidence: float) -> list[T
         confidence: level of the intervals.
     """
     names = list(dict.fromkeys([*scenarios, *sorted(judged.counts.scenarios)]))
-    tallies = [_count(name, judged.counts.scenario(name), confidence) for name in names]
+    tallies = [_count(name, judged, confidence) for name in names]
     for entry in tallies:
         _requests(entry, judged.requests)
     return tallies
 
 
-def _count(name: str, counts: ScenarioCounts, confidence: float) -> Tally:
-    # Sorted, so that the sums of the rates do not depend on who was counted first.
-    users = pd.DataFrame(
-        sorted((user.checked, user.lossy, user.seen, user.harmed) for user in counts.users.values()),
-        columns=["checked", "lossy", "seen", "harmed"],
-    )
+def _count(name: str, judged: Judged, confidence: float) -> Tally:
+    counts = judged.counts.scenario(name)
+    found = rates(name, counts.users, judged.exposure, confidence)
     return Tally(
         name=name,
-        recalls=estimate(users["lossy"], users["checked"], confidence),
-        conversations=estimate(users["harmed"], users["seen"], confidence),
+        recalls=found.recalls,
+        conversations=found.conversations,
+        messages=found.messages,
+        incidents=found.incidents,
         fates=counts.fates,
         surfaced=counts.surfaced,
         unsettled=counts.unsettled,
@@ -112,4 +116,5 @@ def _requests(entry: Tally, requests: Requests) -> None:
         entry.latency_ms[kind] = (
             {key: round(float(quantiles[share]), 3) for key, share in QUANTILES.items()} if len(took_ms) else None
         )
+        entry.timed[kind] = len(took_ms)
         entry.throughput[kind] = round(len(took_ms) / span_s, 3) if span_s > 0 else None

@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from analysis.check import Checked
+from analysis.fates import LOST, UNCHECKED, FateName
+from analysis.proof.features import Mask
+from analysis.proof.proven import Proven
 
 User = tuple[str, str]
 """Tenant ("" for the default one) and user: the cluster of all rates."""
@@ -13,7 +18,7 @@ User = tuple[str, str]
 
 @dataclass(slots=True)
 class UserCounts:
-    """What one user went through in one scenario."""
+    """What one user went through in one scenario; ``analysis.users`` writes these in this order."""
 
     checked: int = 0
     """Checked recalls."""
@@ -22,6 +27,10 @@ class UserCounts:
     """Conversations with a checked recall or a finding."""
     harmed: int = 0
     """Conversations with a finding."""
+    messages: int = 0
+    """Checked messages: shown in, or missing from, some recall."""
+    lost: int = 0
+    """Of them, those that are missing to the end."""
 
 
 @dataclass(slots=True)
@@ -54,6 +63,8 @@ class ScenarioCounts:
             ours.lossy += theirs.lossy
             ours.seen += theirs.seen
             ours.harmed += theirs.harmed
+            ours.messages += theirs.messages
+            ours.lost += theirs.lost
         self.fates += other.fates
         self.surfaced += other.surfaced
         self.unsettled += other.unsettled
@@ -86,8 +97,43 @@ class Counts:
         user.seen += bool(checked.findings or recalls)
         user.harmed += bool(checked.findings)
         counts.final_recalls += sum(entry.row.phase == "final" for entry in checked.listed)
-        self._messages(counts, checked)
+        self._messages(counts, user, checked)
         self._findings(counts, checked)
+
+    def add_proven(self, proven: Proven) -> None:
+        """Take in conversations that are proven sound."""
+        checked = np.bincount(proven.recall_conversation[proven.checked], minlength=proven.size).tolist()
+        shown = np.bincount(proven.message_conversation[proven.shown], minlength=proven.size).tolist()
+        each = zip(proven.scenario.tolist(), proven.users, checked, shown, strict=True)
+        for scenario, name, recalls, messages in each:
+            user = self.scenario(proven.scenarios[scenario]).users.setdefault(name, UserCounts())
+            user.checked += recalls
+            user.seen += bool(recalls)
+            user.messages += messages
+        final = np.array([manner.phase == "final" for manner in proven.manners], bool)[proven.read]
+        final_ns = np.full(proven.size, -1)
+        np.maximum.at(final_ns, proven.recall_conversation[final], proven.start[final])
+        surfaced = proven.shown & ~proven.acknowledged
+        indeterminate = ~proven.shown & ~proven.rejected & ~proven.acknowledged
+        unsettled = indeterminate | (
+            (proven.shown | ~proven.rejected) & (proven.ended >= final_ns[proven.message_conversation])
+        )
+        fates: dict[FateName, Mask] = {
+            "ok": proven.shown,
+            "rejected": ~proven.shown & proven.rejected,
+            "unchecked": ~proven.shown & proven.acknowledged,
+            "indeterminate": indeterminate,
+        }
+        scenario_of_message = proven.scenario[proven.message_conversation]
+        scenario_of_recall = proven.scenario[proven.recall_conversation]
+        for number, called in enumerate(proven.scenarios):
+            counts = self.scenario(called)
+            own = scenario_of_message == number
+            for fate, its in fates.items():
+                counts.fates[fate] += int((own & its).sum())
+            counts.surfaced += int((own & surfaced).sum())
+            counts.unsettled += int((own & unsettled).sum())
+            counts.final_recalls += int((final & (scenario_of_recall == number)).sum())
 
     def merge(self, other: Counts) -> None:
         """Take in another share."""
@@ -95,10 +141,12 @@ class Counts:
             self.scenario(name).merge(theirs)
 
     @staticmethod
-    def _messages(counts: ScenarioCounts, checked: Checked) -> None:
+    def _messages(counts: ScenarioCounts, user: UserCounts, checked: Checked) -> None:
         final_ns = max((entry.row.start_ns for entry in checked.listed if entry.row.phase == "final"), default=-1)
         for message, fate in checked.fates.items():
             counts.fates[fate.name] += 1
+            user.messages += fate.name not in UNCHECKED
+            user.lost += fate.name in LOST
             counts.surfaced += fate.surfaced
             if fate.delay_ns is not None:
                 counts.delays_ms.append(fate.delay_ns / 1e6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import NamedTuple
 
 from analysis.check import Checked, Finding
@@ -29,6 +30,13 @@ class Examples:
 
     def __init__(self) -> None:
         self.first: dict[tuple[str, str], Example] = {}
+
+    def told(self, scenario: str, anomaly: str, directory: str) -> str:
+        """The first finding of a class in a sentence, and how to see more; empty if there is none."""
+        example = self.first.get((scenario, anomaly))
+        if example is None:
+            return ""
+        return f"{example.sentence} See: goldfish show {shlex.join([directory, example.conversation])}"
 
     def add(self, checked: Checked) -> None:
         """Take in one judged conversation."""

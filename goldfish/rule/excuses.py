@@ -71,6 +71,11 @@ class Excuses:
         return n.session != m.session and (self._deleted(n, m) or (self._terms.unit == "session" and self._expired(n)))
 
     @property
+    def none(self) -> bool:
+        """Whether nothing at all may be gone."""
+        return not (self._deletes or self._writers) and self._expiry is None
+
+    @property
     def any_may_be_gone(self) -> bool:
         """Whether there is anything that makes messages go."""
         return bool(self._deletes) or self._expiry is not None

@@ -60,7 +60,9 @@ def judge(
         return UNCHECKED
     known = [m for m in messages if m.sent_ns <= recall.end_ns]
     excuses = Excuses(recall, known, terms, deletes, expiry)
-    owed = [m for m in due(recall, known, terms) if not excuses(m)]
+    owed = due(recall, known, terms)
+    if not excuses.none:
+        owed = [m for m in owed if not excuses(m)]
     shown = set(recall.shown)
     candidates = [m for m in owed if m not in shown]
     if not candidates:

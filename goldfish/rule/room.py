@@ -67,8 +67,10 @@ class Room:
         for m in self._stored if terms.turns is not None else ():
             self._turns.setdefault((m.device, m.turn), []).append(m)
         self._pinned = {s for s in recall.shown if self.pins(s)} if terms.pinned else set()
-        self._stamps: list[int] | None = None
-        """When the unshown messages were stored, sorted; made when somebody's rank is asked for."""
+        self._filled = recall.capacity is not None and not terms.pinned and recall.length >= recall.capacity
+        self._shown_stamps: _Stamps | None = None
+        self._unshown_stamps: _Stamps | None = None
+        """Made when somebody's rank is asked for."""
 
     def pins(self, m: Message) -> bool:
         """Whether m certainly is one of the first messages, which are always listed."""
@@ -111,13 +113,15 @@ class Room:
         bound, terms = self._recall.capacity, self._terms
         if self._open:
             return False
+        if bound is not None and self._filled and not self.follows_shown(m):
+            return False  # all that is listed may stand behind it
         if bound is not None and self.rank(m) >= bound - terms.pinned:
             return False
         return not terms.sized or self._fits(m) or self.rank(m) < terms.keep_at_least
 
     def rank(self, m: Message) -> int:
         """How many elements may stand behind m."""
-        return self._recall.length - len(self._pinned | self._older(m)) + self._unshown_behind(m)
+        return self._recall.length - self._shown_before(m) + self._unshown_behind(m)
 
     def _before(self, n: Message, m: Message) -> bool:
         return before(n, m, self._terms.slack_ns, EVER if n in self._shown else self._by_ns)
@@ -135,6 +139,15 @@ class Room:
         turns = self._turns
         return all(not x.loose and self._before(x, y) for x in turns[s.device, s.turn] for y in turns[m.device, m.turn])
 
+    def _shown_before(self, m: Message) -> int:
+        """How much of what is listed certainly stands before m, or is pinned."""
+        terms = self._terms
+        if terms.pinned or terms.turns is not None or terms.slack_ns is None:
+            return len(self._pinned | self._older(m))
+        if self._shown_stamps is None:
+            self._shown_stamps = _Stamps(self._proving)
+        return self._shown_stamps.before(m, terms.slack_ns, EVER)
+
     def _places_before(self, m: Message) -> int:
         """How many others may stand before m."""
         return sum(self._terms.copies(n) for n in self._stored if n is not m and not self._before(m, n))
@@ -143,10 +156,9 @@ class Room:
         terms = self._terms
         if self._loose or terms.slack_ns is None:
             return sum(map(terms.copies, self._behind(m)))
-        if self._stamps is None:
-            self._stamps = sorted(n.stored_ns for n in self._unshown)
-        earlier = bisect_left(self._stamps, m.sent_ns - terms.slack_ns)
-        earlier += sum(n.batch == m.batch and self._before(n, m) for n in self._unshown)
+        if self._unshown_stamps is None:
+            self._unshown_stamps = _Stamps(self._unshown)
+        earlier = self._unshown_stamps.before(m, terms.slack_ns, self._by_ns)
         return len(self._unshown) - (m not in self._shown) - earlier
 
     def _behind(self, m: Message) -> list[Message]:
@@ -218,3 +230,19 @@ class Room:
             again = sum(terms.copies(n) - 1 for n in messages)
             return len({(n.device, n.turn) for n in messages}) + again
         return sum(n.tokens_max * terms.copies(n) for n in messages)
+
+
+class _Stamps:
+    """When messages were stored, sorted, so that those before another one need not be counted one by one."""
+
+    def __init__(self, messages: Sequence[Message]) -> None:
+        self._stored_ns = sorted(m.stored_ns for m in messages)
+        self._of_append: dict[int, list[Message]] = {}
+        for m in messages:
+            self._of_append.setdefault(m.batch, []).append(m)
+
+    def before(self, m: Message, slack_ns: int, by_ns: int) -> int:
+        """How many certainly stand before m."""
+        # None of the same append was stored before that was sent, so none is counted twice.
+        beside = sum(before(n, m, slack_ns, by_ns) for n in self._of_append.get(m.batch, ()))
+        return bisect_left(self._stored_ns, m.sent_ns - slack_ns) + beside

@@ -59,6 +59,9 @@ class MemoryUser(User):  # type: ignore[misc]
     scope: ClassVar[Scope] = "session"
     """What a recall of this scenario spans: one session, or all sessions of the person."""
 
+    cancels: ClassVar[bool] = False
+    """Whether the story cancels requests on purpose: then nobody wonders that some messages stay unsettled."""
+
     turns_max: ClassVar[int] = 200
     """A story that has had so many turns is closed, and told anew by a new person: what is said is kept until then."""
 

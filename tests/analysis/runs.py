@@ -11,10 +11,9 @@ import msgspec
 
 from analysis.check import Checked, check
 from analysis.judged import Judged
-from analysis.load import load
-from analysis.record import Record
+from analysis.load import Loaded, load
 from goldfish.contract import Budget, Contract, Window
-from goldfish.oplog import Append, Delete, Footer, Header, Odd, Operation, Owner, Recall, Said, encode_runs
+from goldfish.oplog import Append, Delete, Footer, Header, Odd, Operation, Owner, Recall, Said, Sample, encode_runs
 from goldfish.run import TRANSCRIPT, Run, write_run
 
 MS = 1_000_000
@@ -46,6 +45,7 @@ class Process:
 
     name: str = "0"
     operations: list[Operation] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
     who: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -113,12 +113,13 @@ class Process:
 
     def rows(self) -> list[Any]:
         """The log as a sequence of rows, header and footer included."""
-        counts: dict[str, int] = {}
+        counts = {"sample": len(self.samples)} if self.samples else {}
         for operation in self.operations:
             kind = type(operation).__name__.lower()
             counts[kind] = counts.get(kind, 0) + 1
         header = Header(run=RUN, process=self.name, worker=0, monotonic_ns=0, wall=0.0)
-        return [header, *self.operations, Footer(lines=len(self.operations) + 2, counts=counts)]
+        rows = [*self.samples, *self.operations]
+        return [header, *rows, Footer(lines=len(rows) + 2, counts=counts)]
 
     def lines(self) -> list[bytes]:
         """The log as lines of JSON."""
@@ -150,7 +151,7 @@ def judge(directory: Path, process: Process, contract: Contract | None = None) -
     return check(conversation, record.run.contract)
 
 
-def sums(record: Record, contract: Contract | None = None) -> Judged:
+def sums(record: Loaded, contract: Contract | None = None) -> Judged:
     """What all conversations of a record come to."""
     judged = Judged(record.start_ns, record.cited)
     for conversation in record.conversations.values():

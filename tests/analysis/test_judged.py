@@ -11,18 +11,22 @@ import pyarrow as pa
 import pytest
 
 from analysis.check import check
+from analysis.episodes import Episodes
+from analysis.faults import costs
 from analysis.findings import findings_table
 from analysis.judged import Judged
-from analysis.load import load
+from analysis.load import Loaded, load
 from analysis.page import page
-from analysis.record import Record
+from analysis.power import power
 from analysis.results import results
 from analysis.tally import tally
+from analysis.users import users_table
 from analysis.verdict import decide
 from goldfish.contract import Contract
+from goldfish.faults import Fault
 from goldfish.oplog import Owner
 
-from .runs import UNMARKED, Process, corrupted, foreign, sound, write
+from .runs import MS, UNMARKED, Process, corrupted, foreign, sound, write
 
 
 def eventful() -> list[Process]:
@@ -47,16 +51,27 @@ def eventful() -> list[Process]:
     return processes
 
 
-def outputs(record: Record, judged: Judged) -> tuple[bytes, bytes, pa.Table]:
+FAULTS = [
+    Fault(kind="pause", part="redis", requested_ns=MS, effective_ns=2 * MS, healthy_ns=7 * MS),
+    Fault(kind="kill", part="m1", requested_ns=300 * MS, effective_ns=300 * MS),
+]
+
+
+def outputs(record: Loaded, judged: Judged) -> tuple[bytes, bytes, pa.Table, pa.Table]:
     """Everything that is written, from the sums alone."""
     budget = record.run.budget
     tallies = tally(judged, record.run.scenarios, budget.confidence)
-    verdict = decide(record, judged, tallies, budget, same_contract=True)
-    judgement = results(record, Contract(), budget, tallies, verdict)
+    suffered = costs(FAULTS, Episodes(FAULTS, {}), judged.exposure, record.start_ns)
+    assert all(fault.lossy_recalls for fault in suffered)
+    seen = power(judged.sampled.conversations(), Contract())
+    assert seen.sampled
+    verdict = decide(record, judged, tallies, budget, same_contract=True, power=seen, faults=suffered)
+    judgement = results(record, Contract(), budget, tallies, verdict, power=seen, faults=suffered)
     return (
         msgspec.json.encode(judgement),
         msgspec.json.encode(page(record, judged, judgement)),
         findings_table(judged.found),
+        users_table(judged.counts.scenarios),
     )
 
 
@@ -64,18 +79,18 @@ def outputs(record: Record, judged: Judged) -> tuple[bytes, bytes, pa.Table]:
 def test_the_outputs_do_not_depend_on_the_sharing(tmp_path: Path, seed: int) -> None:
     write(tmp_path, *eventful(), start_ns=0)
     record = load(tmp_path)
-    whole = Judged(record.start_ns, record.cited)
+    whole = Judged(record.start_ns, record.cited, Episodes(FAULTS, {}))
     for conversation in record.conversations.values():
         whole.add(check(conversation, Contract()))
     assert whole.found.rows()
 
     record = load(tmp_path)
     rng = Random(seed)
-    shares = [Judged(record.start_ns, record.cited) for _ in range(rng.randint(1, 6))]
+    shares = [Judged(record.start_ns, record.cited, Episodes(FAULTS, {})) for _ in range(rng.randint(1, 6))]
     for conversation in record.conversations.values():
         rng.choice(shares).add(check(conversation, Contract()))
     rng.shuffle(shares)
-    merged = Judged(record.start_ns, record.cited)
+    merged = Judged(record.start_ns, record.cited, Episodes(FAULTS, {}))
     for share in shares:
         merged.merge(pickle.loads(pickle.dumps(share)))
     assert outputs(record, merged) == outputs(record, whole)
