@@ -17,6 +17,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from analysis.early import expired_early
 from analysis.elements import level, unsound
@@ -28,10 +29,10 @@ from analysis.order import Orders
 from analysis.record import Conversation, Doubt
 from analysis.touches import expiry_of
 from goldfish.contract import Contract
-from goldfish.rule import Delete, Excess, Message, Terms, excess, judge, judge_search, reordered, terms_of
+from goldfish.rule import Delete, Excess, Judgement, Message, Terms, excess, judge, judge_search, reordered, terms_of
 from goldfish.rule import Recall as Answered
 
-__all__ = ["REJECTED", "Checked", "Finding", "check", "level"]
+__all__ = ["REJECTED", "Checked", "Finding", "Known", "check", "level"]
 
 
 @dataclass(slots=True)
@@ -67,13 +68,26 @@ class Checked:
         return self.sent[message.device, message.seq]
 
 
-def check(conversation: Conversation, contract: Contract, company: Sequence[Conversation] = ()) -> Checked:
+class Known(NamedTuple):
+    """What is proven already of a conversation that has no finding but, perhaps, missing messages."""
+
+    judgements: Mapping[int, Judgement]
+    """By line: recalls that are sound, or of which nothing is owed."""
+
+
+def check(
+    conversation: Conversation,
+    contract: Contract,
+    company: Sequence[Conversation] = (),
+    known: Known | None = None,
+) -> Checked:
     """Judge one conversation under a contract.
 
     Args:
         conversation: the conversation.
         contract: what is promised.
         company: all conversations of the same user, for contracts by which a user's memory expires as a whole.
+        known: what ``analysis.proof`` has proven of it; only losses are looked for then.
     """
     terms = terms_of(contract)
     sent = read_sent(conversation, contract)
@@ -82,10 +96,12 @@ def check(conversation: Conversation, contract: Contract, company: Sequence[Conv
     dumps = [entry for entry in answered if entry.row.view == "store"]
     listed.sort(key=lambda entry: (entry.row.end_ns, entry.line))
     _note_shown(listed, sent)
-    doubt = conversation.doubt or _from_the_future(listed, sent) or _not_promised(conversation, contract)
+    doubt = None
+    if known is None:
+        doubt = conversation.doubt or _from_the_future(listed, sent) or _not_promised(conversation, contract)
     too_much: dict[int, list[Excess]] = {}
     if doubt is None:
-        too_much = _judge(conversation, contract, sent, listed, company)
+        too_much = _judge(conversation, contract, sent, listed, company, known)
     findings: list[Finding] = []
     orders = Orders(terms)
     lossy = any(entry.judgement.missing for entry in listed)
@@ -94,6 +110,8 @@ def check(conversation: Conversation, contract: Contract, company: Sequence[Conv
     early = expired_early(conversation, listed, terms, company) if lossy and terms.ttl_ns is not None else []
     for entry in listed:
         findings += _missing(entry, seen, turns, contract)
+        if known is not None:
+            continue
         findings += [finding for finding in early if finding.line == entry.line]
         findings += unsound(entry, sent, contract)
         findings += [_excess(entry, wrong) for wrong in too_much.get(entry.line, ())]
@@ -140,6 +158,7 @@ def _judge(
     sent: Mapping[tuple[str, int], Sent],
     listed: Sequence[Listed],
     company: Sequence[Conversation],
+    known: Known | None,
 ) -> dict[int, list[Excess]]:
     """Set the judgement of every recall, now that all is known; returns by line what is listed too much."""
     terms = terms_of(contract)
@@ -153,15 +172,19 @@ def _judge(
     expiry = expiry_of(conversation, listed, terms, company)
     too_much: dict[int, list[Excess]] = {}
     for entry in listed:
+        if known is not None and entry.line in known.judgements:
+            entry.judgement = known.judgements[entry.line]
+            continue
         row = entry.row
         bound = terms.capacity(row.limit, search=entry.search)
-        answered = Answered(row.start_ns, row.end_ns, bound, row.length, entry.shown)
+        answered = Answered(row.start_ns, row.end_ns, bound, row.length, entry.shown, search=entry.search)
         if terms.tokens is not None:
             answered = answered._replace(damaged=entry.damaged, extra_tokens=extra_tokens(entry, contract))
         sent_by_then = messages[: bisect_right(stamps, row.end_ns)]
         if entry.search:
             asked = {sent[device, seq].message for device, seq in row.asked if (device, seq) in sent}
-            entry.judgement = judge_search(answered, asked, sent_by_then, terms, deletes, expiry)
+            answers = sum(m in asked for m in entry.own)
+            entry.judgement = judge_search(answered, asked, answers, sent_by_then, terms, deletes, expiry)
         else:
             entry.judgement = judge(answered, sent_by_then, terms, deletes, expiry)
         too_much[entry.line] = excess(answered, messages, terms, deletes, expiry)

@@ -15,17 +15,20 @@ wall clocks that both recorded.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 from goldfish.faults import Fault
 from goldfish.oplog import LINE_BYTES_MAX, Header
 from goldfish.rule import NEVER
 from goldfish.run import TRANSCRIPT, Run
 
+Stamps = NDArray[np.int64]
 EPISODES_MIN = 5
 SAME_HOST_NS = 1_000_000_000
 """Clocks that differ by less are one clock: the wall clock that is the measure may be set under way."""
@@ -73,6 +76,25 @@ class Episodes:
         at = bisect_right(self._starts, end_ns - ahead_ns) - 1
         return at if at >= 0 and self.windows[at].end_ns >= start_ns - ahead_ns else None
 
+    def met_by(self, ahead_ns: Stamps, start_ns: Stamps, end_ns: Stamps) -> Stamps:
+        """The same for many stretches at once; -1 where no episode is met."""
+        windows = _stamps(self.windows)
+        at = np.searchsorted(windows[:, 0], end_ns - ahead_ns, side="right") - 1
+        return np.where((at >= 0) & (windows[at, 1] >= start_ns - ahead_ns), at, -1)
+
+    def faults_met_by(self, ahead_ns: Stamps, start_ns: Stamps, end_ns: Stamps) -> Iterator[NDArray[np.bool_]]:
+        """Fault by fault, which of many stretches share a moment with it."""
+        for first_ns, last_ns in _stamps(self._faults):
+            yield (first_ns <= end_ns - ahead_ns) & (last_ns >= start_ns - ahead_ns)
+
+    def since_all(self, ahead_ns: Stamps, end_ns: Stamps) -> Stamps:
+        """How many episodes had begun at each of many stamps."""
+        return np.searchsorted(_stamps(self.windows)[:, 0], end_ns - ahead_ns, side="right")
+
+    def ahead_ns(self, process: str) -> int:
+        """By how much the clock of a load process is ahead of the conductor's."""
+        return self._ahead_ns.get(process, 0)
+
     def faults_met(self, episode: int, process: str, start_ns: int, end_ns: int) -> list[int]:
         """The faults of an episode that share a moment with a stretch of a process's time."""
         ahead_ns = self._ahead_ns.get(process, 0)
@@ -85,6 +107,11 @@ class Episodes:
     def since(self, process: str, end_ns: int) -> int:
         """How many episodes had begun at a stamp of a process."""
         return bisect_right(self._starts, end_ns - self._ahead_ns.get(process, 0))
+
+
+def _stamps(windows: Sequence[Window]) -> Stamps:
+    """Start and end of each, the latest stamp there is for those that never ended."""
+    return np.array([(start_ns, min(end_ns, NEVER - 1)) for start_ns, end_ns in windows], np.int64).reshape(-1, 2)
 
 
 NONE = Episodes([], {})

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from analysis.check import Checked
 from analysis.episodes import NONE, Episodes
+from analysis.proof.proven import Proven
 from analysis.record import Cited
 from analysis.sums.by_process import ByProcess
 from analysis.sums.counts import Counts
@@ -68,6 +69,20 @@ class Judged:
         """Take in one judged conversation."""
         for _, part in self._sums():
             part.add(checked)
+
+    def add_proven(self, proven: Proven) -> None:
+        """Take in conversations that are proven sound; accumulators of what is not sound have no use for them."""
+        for part in (
+            self.counts,
+            self.requests,
+            self.by_process,
+            self.over_time,
+            self.instances,
+            self.unproven,
+            self.exposure,
+            self.symptoms,
+        ):
+            part.add_proven(proven)
 
     def merge(self, other: Judged) -> None:
         """Take in what another share of the same record came to."""

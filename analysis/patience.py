@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
 from threading import Timer
 from types import TracebackType
-from typing import TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-PATIENCE_S = 2.0
+PATIENCE_S = 1.0
 """How long a person waits before progress is shown."""
-STRIDE = 64
-"""Items between two updates."""
-
-Item = TypeVar("Item")
 
 
 class Patience:
@@ -53,10 +47,6 @@ class Patience:
         """Begin something else, of known length or not."""
         self._bar.update(self._task, description=what, completed=0, total=total)
 
-    def over(self, what: str, items: Collection[Item]) -> Iterator[Item]:
-        """Go through items one by one."""
-        self.now(what, len(items))
-        for done, item in enumerate(items, 1):
-            yield item
-            if done % STRIDE == 0:
-                self._bar.update(self._task, completed=done)
+    def more(self, items: int) -> None:
+        """Some more of what is done now is done."""
+        self._bar.update(self._task, advance=items)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from analysis.report.model import AgeCurve, AgeSeries, InstanceMatrix, LossOverTime, LossSeries
 from analysis.sums.instances import Instances
 from analysis.sums.over_time import TICK_NS, OverTime
-from analysis.symptoms.pairs import Kin, Pairs
+from analysis.symptoms.pairs import KINS, Pairs
 from analysis.symptoms.scale import BINS, EDGES_NS, MS
 
 TIME_BINS = 120
@@ -66,9 +66,8 @@ def age_curve(pairs: Pairs, scenarios: Sequence[str]) -> AgeCurve | None:
     if not lacking:
         return None
     series = []
-    kins: tuple[Kin, ...] = ("same", "other", "unknown")
     for scenario in (name for name in scenarios if name in lacking):
-        for kin in kins:
+        for kin in KINS:
             lost = [
                 pairs.missing[scenario, kin, late] for late in (True, False) if (scenario, kin, late) in pairs.missing
             ]

@@ -6,6 +6,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 import pyarrow as pa
@@ -22,23 +23,36 @@ JUNIT = "junit.xml"
 REPORT = "report.html"
 
 
-def publish(
-    directory: Path, results: Results, findings: pa.Table, users: pa.Table, summary: str, junit: bytes, report: str
-) -> None:
+class Outputs(NamedTuple):
+    """Everything that is written about a run."""
+
+    results: Results
+    findings: pa.Table
+    users: pa.Table
+    summary: str
+    junit: bytes
+    report: str
+
+
+def publish(directory: Path, outputs: Outputs) -> None:
     """Write everything; ``results.json`` last, so that whoever finds it finds the rest.
 
     Raises:
         RecordError: the run directory cannot be written.
     """
     try:
-        _replace(directory / FINDINGS, lambda path: pq.write_table(findings, path))
-        _replace(directory / USERS, lambda path: pq.write_table(users, path))
-        _replace(directory / REPORT, lambda path: path.write_text(report, encoding="utf-8", errors="backslashreplace"))
+        _replace(directory / FINDINGS, lambda path: pq.write_table(outputs.findings, path))
+        _replace(directory / USERS, lambda path: pq.write_table(outputs.users, path))
         _replace(
-            directory / SUMMARY, lambda path: path.write_text(summary, encoding="utf-8", errors="backslashreplace")
+            directory / REPORT,
+            lambda path: path.write_text(outputs.report, encoding="utf-8", errors="backslashreplace"),
         )
-        _replace(directory / JUNIT, lambda path: path.write_bytes(junit))
-        payload = msgspec.json.format(msgspec.json.encode(results), indent=2) + b"\n"
+        _replace(
+            directory / SUMMARY,
+            lambda path: path.write_text(outputs.summary, encoding="utf-8", errors="backslashreplace"),
+        )
+        _replace(directory / JUNIT, lambda path: path.write_bytes(outputs.junit))
+        payload = msgspec.json.format(msgspec.json.encode(outputs.results), indent=2) + b"\n"
         _replace(directory / RESULTS, lambda path: path.write_bytes(payload))
     except OSError as error:
         raise RecordError(f"cannot write the results into {directory}: {error.strerror}") from error

@@ -14,6 +14,15 @@ Cited = tuple[str, str, int]
 """A message as another conversation names it: its conversation, device and number."""
 
 
+class Flaw(NamedTuple):
+    """What is incomplete about an op log."""
+
+    text: str
+    """A clause of a sentence."""
+    scattered: bool
+    """Rows are missing anywhere, not only at the end."""
+
+
 class Doubt(NamedTuple):
     """Why a conversation's losses cannot be judged."""
 
@@ -72,31 +81,3 @@ class Record:
     directory: Path
     run: Run
     logs: list[Log]
-    conversations: dict[str, Conversation]
-    _of_user: dict[tuple[str, str | None, str], list[Conversation]] = field(default_factory=dict, repr=False)
-
-    def company(self, conversation: Conversation) -> list[Conversation]:
-        """All conversations of the same user, this one included."""
-        if not self._of_user:
-            for other in self.conversations.values():
-                self._of_user.setdefault((other.process, other.tenant, other.user), []).append(other)
-        return self._of_user[conversation.process, conversation.tenant, conversation.user]
-
-    @property
-    def start_ns(self) -> int:
-        """The stamp all times of the run are told relative to."""
-        if self.run.start_ns is not None:
-            return self.run.start_ns
-        rows = (row for conversation in self.conversations.values() for _, row in conversation.operations())
-        return min((row.start_ns for row in rows), default=0)
-
-    @property
-    def cited(self) -> set[Cited]:
-        """The messages that foreign elements name."""
-        return {
-            (odd.owner.conversation, odd.device, odd.seq)
-            for conversation in self.conversations.values()
-            for _, recall in conversation.recalls
-            for odd in recall.odd
-            if odd.owner is not None and odd.device is not None and odd.seq is not None
-        }

@@ -16,8 +16,8 @@ import msgspec
 
 from analysis.check import Checked, check
 from analysis.listed import of_history
+from analysis.symptoms.pauses import Pauses
 from analysis.symptoms.sample import Sample
-from analysis.symptoms.traits import Pauses
 from goldfish.contract import DURATION_MS_MAX, Contract, Ttl, Window
 from goldfish.rule import NEVER
 

@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.judged import Judged
-from analysis.symptoms.pairs import Kin
+from analysis.symptoms.pairs import KINS, Kin
 from analysis.symptoms.scale import BINS
 from analysis.symptoms.traits import SaidTraits
 
 Numbers = NDArray[np.int64]
-KINS: tuple[Kin, ...] = ("same", "other", "unknown")
 _NOTHING: Numbers = np.zeros(BINS, dtype=np.int64)
 
 

@@ -23,10 +23,17 @@ def overlap(harm: Harm) -> Contrast:
     return by_trait(harm, lambda traits: traits.overlapped, lambda traits: traits.end == "gone")
 
 
-def by_trait(harm: Harm, exposed: Callable[[SaidTraits], bool], bad: Callable[[SaidTraits], bool]) -> Contrast:
-    """How messages with a trait fared beside the rest."""
+def by_trait(
+    harm: Harm,
+    exposed: Callable[[SaidTraits], bool],
+    bad: Callable[[SaidTraits], bool],
+    among: Callable[[SaidTraits], bool] = lambda _: True,
+) -> Contrast:
+    """How messages with a trait fared beside the rest, among all or among some."""
     numbers: Counter[tuple[bool, bool]] = Counter()
     for traits, number in harm.said.items():
+        if not among(traits):
+            continue
         numbers[exposed(traits), bad(traits)] += number
     return contrast(
         numbers[True, True],
@@ -182,23 +189,36 @@ class Telling(NamedTuple):
     found: Contrast
 
 
+TRAITS: tuple[tuple[str, Callable[[SaidTraits], Hashable]], ...] = (
+    ("those written by {}", lambda t: t.written_by),
+    ("those that were sent again", lambda t: t.retried or None),
+)
+
+
+def _unseen(traits: SaidTraits) -> bool:
+    return not traits.seen
+
+
+def _known(traits: SaidTraits) -> bool:
+    """Whether role and size are known: of conversations with a loss."""
+    return traits.role is not None
+
+
 def telling_trait(harm: Harm) -> Telling | None:
     """The trait of never shown messages that accounts for most of them; None if none accounts for much."""
-    candidates: list[Telling] = []
-    traits: tuple[tuple[str, Callable[[SaidTraits], Hashable]], ...] = (
-        ("those written by {}", lambda t: t.written_by),
-        ("those of role {}", lambda t: t.role),
-        ("those that were sent again", lambda t: t.retried or None),
-    )
-    for words, trait in traits:
-        values = {trait(traits) for traits in harm.said} - {None}
-        if len({trait(traits) for traits in harm.said}) < 2:
-            continue
-        for value in sorted(values, key=str):
-            found = by_trait(harm, lambda t, v=value, of=trait: of(t) == v, lambda t: not t.seen)  # type: ignore[misc]
-            candidates.append(_told(words.format(value), found))
-    for bits in sorted({traits.size for traits in harm.said})[1:]:
-        found = by_trait(harm, lambda t, b=bits: t.size >= b, lambda t: not t.seen)  # type: ignore[misc]
+    candidates = []
+    for words, trait in TRAITS:
+        values = {trait(traits) for traits in harm.said}
+        if len(values) > 1:
+            for value in sorted(values - {None}, key=str):
+                found = by_trait(harm, lambda t, v=value, of=trait: of(t) == v, _unseen)  # type: ignore[misc]
+                candidates.append(_told(words.format(value), found))
+    known = [traits for traits in harm.said if traits.role is not None]
+    for role in sorted({traits.role for traits in known if traits.role is not None}):
+        found = by_trait(harm, lambda t, r=role: t.role == r, _unseen, _known)  # type: ignore[misc]
+        candidates.append(_told(f"those of role {role}", found))
+    for bits in sorted({traits.size for traits in known})[1:]:
+        found = by_trait(harm, lambda t, b=bits: t.size >= b, _unseen, _known)  # type: ignore[misc]
         candidates.append(_told(f"those of {1 << (bits - 1):,} bytes and more", found))
     # Of traits that account for as much, the one that fewest have says most.
     best = max(candidates, key=lambda told: (round(told.found.weight, 2), -told.found.exposed), default=None)

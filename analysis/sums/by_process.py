@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
+
 from analysis.check import Checked
+from analysis.proof.proven import Proven
 
 
 class ByProcess:
@@ -23,6 +26,12 @@ class ByProcess:
         self.lossy[process, checked.conversation.scenario] += checked.recalls_lossy
         if checked.doubt is not None:
             self.doubted.add(process)
+
+    def add_proven(self, proven: Proven) -> None:
+        """Take in conversations that are proven sound."""
+        checked = np.bincount(proven.recall_conversation[proven.checked], minlength=proven.size).tolist()
+        for process, scenario, recalls in zip(proven.processes, proven.scenario.tolist(), checked, strict=True):
+            self.checked[process, proven.scenarios[scenario]] += recalls
 
     def merge(self, other: ByProcess) -> None:
         """Take in another share."""

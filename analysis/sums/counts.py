@@ -6,8 +6,12 @@ from collections import Counter
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 
+import numpy as np
+
 from analysis.check import Checked
-from analysis.fates import LOST, UNCHECKED
+from analysis.fates import LOST, UNCHECKED, FateName
+from analysis.proof.features import Mask
+from analysis.proof.proven import Proven
 
 User = tuple[str, str]
 """Tenant ("" for the default one) and user: the cluster of all rates."""
@@ -100,6 +104,41 @@ class Counts:
         counts.final_recalls += sum(entry.row.phase == "final" for entry in checked.listed)
         self._messages(counts, user, checked)
         self._findings(counts, checked)
+
+    def add_proven(self, proven: Proven) -> None:
+        """Take in conversations that are proven sound."""
+        checked = np.bincount(proven.recall_conversation[proven.checked], minlength=proven.size).tolist()
+        shown = np.bincount(proven.message_conversation[proven.shown], minlength=proven.size).tolist()
+        each = zip(proven.scenario.tolist(), proven.users, checked, shown, strict=True)
+        for scenario, name, recalls, messages in each:
+            user = self.scenario(proven.scenarios[scenario]).users.setdefault(name, UserCounts())
+            user.checked += recalls
+            user.seen += bool(recalls)
+            user.messages += messages
+        final = np.array([manner.phase == "final" for manner in proven.manners], bool)[proven.read]
+        final_ns = np.full(proven.size, -1)
+        np.maximum.at(final_ns, proven.recall_conversation[final], proven.start[final])
+        surfaced = proven.shown & ~proven.acknowledged
+        indeterminate = ~proven.shown & ~proven.rejected & ~proven.acknowledged
+        unsettled = indeterminate | (
+            (proven.shown | ~proven.rejected) & (proven.ended >= final_ns[proven.message_conversation])
+        )
+        fates: dict[FateName, Mask] = {
+            "ok": proven.shown,
+            "rejected": ~proven.shown & proven.rejected,
+            "unchecked": ~proven.shown & proven.acknowledged,
+            "indeterminate": indeterminate,
+        }
+        scenario_of_message = proven.scenario[proven.message_conversation]
+        scenario_of_recall = proven.scenario[proven.recall_conversation]
+        for number, called in enumerate(proven.scenarios):
+            counts = self.scenario(called)
+            own = scenario_of_message == number
+            for fate, its in fates.items():
+                counts.fates[fate] += int((own & its).sum())
+            counts.surfaced += int((own & surfaced).sum())
+            counts.unsettled += int((own & unsettled).sum())
+            counts.final_recalls += int((final & (scenario_of_recall == number)).sum())
 
     def merge(self, other: Counts) -> None:
         """Take in another share."""

@@ -10,10 +10,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import fields
 
+import numpy as np
+
 from analysis.check import Checked
 from analysis.episodes import Episodes
 from analysis.fates import LOST, UNCHECKED
 from analysis.listed import Listed
+from analysis.proof.proven import Proven
 from analysis.sums.counts import User, UserCounts
 from goldfish.rule import Message
 
@@ -64,6 +67,43 @@ class Exposure:
             lost = sum(fate in LOST for fate in fates)
             whole = UserCounts(seen=1, harmed=int(bool(checked.findings)), messages=len(fates), lost=lost)
             self._count(scenario, user, last, whole)
+
+    def add_proven(self, proven: Proven) -> None:
+        """Take in conversations that are proven sound."""
+        if not self._episodes.windows:
+            return
+        ahead_ns = np.array([self._episodes.ahead_ns(process) for process in proven.processes], np.int64)
+        killed = np.array([manner.reason == "killed" for manner in proven.manners], bool)
+        ok = np.array([manner.outcome == "ok" for manner in proven.manners], bool)
+        for table in proven.operations.values():
+            met = self._episodes.met_by(ahead_ns[table["conversation"]], table["start"], table["end"]) >= 0
+            met &= ~killed[table["manner"]]
+            self.requests += int(met.sum())
+            self.failed += int((met & ~ok[table["manner"]]).sum())
+
+        conversation, start, end = (
+            column[proven.checked] for column in (proven.recall_conversation, proven.start, proven.end)
+        )
+        scenario, stretch = proven.scenario[conversation], (ahead_ns[conversation], start, end)
+        episode = self._episodes.met_by(*stretch)
+        begun = self._episodes.since_all(stretch[0], end)
+        for number, name in enumerate(proven.scenarios):
+            own = scenario == number
+            for at, recalls in enumerate(np.bincount(begun[own & (episode < 0)]).tolist()):
+                self.quiet[name, at] += recalls
+            for fault, met in enumerate(self._episodes.faults_met_by(*stretch)):
+                self.during[name, fault] += int((met & own).sum())
+
+        last = np.full(proven.size, -1)
+        np.maximum.at(last, conversation, episode)
+        messages = np.bincount(proven.message_conversation[proven.shown], minlength=proven.size)
+        inside = episode >= 0
+        pairs, recalls = np.unique(np.stack([conversation[inside], episode[inside]]), axis=1, return_counts=True)
+        for (where, at), checked in zip(pairs.T.tolist(), recalls.tolist(), strict=True):
+            counts = UserCounts(checked)
+            if at == last[where]:
+                counts.seen, counts.messages = 1, int(messages[where])
+            self._count(proven.scenarios[proven.scenario[where]], proven.users[where], at, counts)
 
     def merge(self, other: Exposure) -> None:
         """Take in another share."""

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
+
 from analysis.check import Checked
+from analysis.columns import Codes
+from analysis.proof.proven import Proven
 
 Pair = tuple[str, str]
 """Writing and reading instance."""
@@ -31,6 +35,29 @@ class Instances:
                 instance = written_by[lost.message]
                 if instance is not None:
                     self.missing[instance, read_by] += 1
+
+    def add_proven(self, proven: Proven) -> None:
+        """Take in conversations that are proven sound."""
+        instances = Codes()
+        of_manner = np.array([instances[manner.instance] for manner in proven.manners], np.int64)
+        written = of_manner[proven.written]
+        read = of_manner[proven.read[proven.run_recall]]
+        checked = proven.checked[proven.run_recall]
+        names: list[str | None] = list(instances)
+        for reader in np.unique(read[checked]):
+            read_by = names[reader]
+            if read_by is None:
+                continue
+            own = checked & (read == reader)
+            # By message: in how many of these recalls it is listed.
+            steps = np.zeros(len(written) + 1, np.int64)
+            np.add.at(steps, proven.run_first[own], 1)
+            np.add.at(steps, proven.run_last[own] + 1, -1)
+            pairs = np.bincount(written, weights=np.cumsum(steps)[:-1], minlength=len(names))
+            for writer in np.flatnonzero(pairs):
+                written_by = names[writer]
+                if written_by is not None:
+                    self.shown[written_by, read_by] += int(pairs[writer])
 
     def merge(self, other: Instances) -> None:
         """Take in another share."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
+
 from analysis.check import Checked
+from analysis.proof.proven import Proven
 
 TICK_NS = 100_000_000
 """Pictures have bins of whole ticks."""
@@ -26,6 +29,15 @@ class OverTime:
                 self.checked[key] += 1
                 if entry.judgement.lossy:
                     self.lossy[key] += 1
+
+    def add_proven(self, proven: Proven) -> None:
+        """Take in conversations that are proven sound."""
+        tick = (proven.start - self.start_ns) // TICK_NS
+        for number, scenario in enumerate(proven.scenarios):
+            own = proven.checked & (proven.scenario[proven.recall_conversation] == number)
+            ticks, recalls = np.unique(tick[own], return_counts=True)
+            for at, count in zip(ticks.tolist(), recalls.tolist(), strict=True):
+                self.checked[scenario, at] += count
 
     def merge(self, other: OverTime) -> None:
         """Take in another share."""

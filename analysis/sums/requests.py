@@ -5,7 +5,10 @@ from __future__ import annotations
 from array import array
 from collections import Counter, defaultdict
 
+import numpy as np
+
 from analysis.check import Checked
+from analysis.proof.proven import Proven
 from goldfish.oplog import Append, Operation, Recall
 from goldfish.rule import NEVER
 
@@ -31,6 +34,25 @@ class Requests:
         for rows in (conversation.appends, conversation.recalls, conversation.deletes):
             for _, row in rows:
                 self._count(row)
+
+    def add_proven(self, proven: Proven) -> None:
+        """Take in conversations that are proven sound."""
+        manners = proven.manners
+        timed = np.array([manner.phase == "load" and manner.outcome == "ok" for manner in manners], bool)
+        for kind, table in proven.operations.items():
+            self.last_ns = max(self.last_ns, int(table["end"].max(initial=-1)))
+            for number, scenario in enumerate(proven.scenarios):
+                own = proven.scenario[table["conversation"]] == number
+                counts = np.bincount(table["manner"][own], minlength=len(manners))
+                for manner in np.flatnonzero(counts):
+                    self.outcomes[scenario, kind, manners[manner].outcome] += int(counts[manner])
+                    if manners[manner].reason == "killed":
+                        self.killed[scenario] += int(counts[manner])
+                own &= timed[table["manner"]]
+                start, end = table["start"][own], table["end"][own]
+                if len(start):
+                    self.took_ns[scenario, kind].frombytes((end - start).tobytes())
+                    self._widen(scenario, int(start.min()), int(end.max()))
 
     def merge(self, other: Requests) -> None:
         """Take in another share."""

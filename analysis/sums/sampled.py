@@ -34,7 +34,11 @@ class Sampled:
     def add(self, checked: Checked) -> None:
         """Take in one judged conversation."""
         if checked.doubt is None and checked.listed:
-            self._keep(-digest(checked.conversation.name), checked.conversation.name, checked.conversation)
+            self.keep(checked.conversation)
+
+    def keep(self, conversation: Conversation) -> None:
+        """Take in a conversation whose losses were judged and that has an answered recall."""
+        self._keep(-digest(conversation.name), conversation.name, conversation)
 
     def merge(self, other: Sampled) -> None:
         """Take in another share."""

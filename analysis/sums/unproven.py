@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from analysis.check import Checked
+from analysis.proof.proven import Proven
 
 
 class Unproven:
@@ -19,6 +22,12 @@ class Unproven:
         self.unanswered += sum(row.outcome != "ok" for _, row in checked.conversation.recalls)
         if checked.doubt is None:
             self.owed_nothing += sum(not entry.judgement.checked for entry in checked.listed)
+
+    def add_proven(self, proven: Proven) -> None:
+        """Take in conversations that are proven sound."""
+        ok = np.array([manner.outcome == "ok" for manner in proven.manners], bool)
+        self.unanswered += int((~ok[proven.operations["recall"]["manner"]]).sum())
+        self.owed_nothing += int((~proven.checked).sum())
 
     def merge(self, other: Unproven) -> None:
         """Take in another share."""

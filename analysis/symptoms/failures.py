@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
+import numpy as np
+
 from analysis.check import Checked
+from analysis.proof.proven import Proven
 from goldfish.oplog import Append, Recall
 
 
@@ -34,10 +37,25 @@ class Failures:
             for _, row in rows:
                 if row.outcome != "ok" and row.reason != "killed":
                     kind = "append" if isinstance(row, Append) else "recall" if isinstance(row, Recall) else "delete"
-                    told = row.reason or "unknown"
-                    why = str(row.status) if told in ("status", "unknown") and row.status is not None else told
-                    self.number[Failure(row.scenario, kind, row.outcome, why)] += 1
+                    self.number[Failure(row.scenario, kind, row.outcome, _why(row.reason, row.status))] += 1
+
+    def add_proven(self, proven: Proven) -> None:
+        """Take in conversations that are proven sound."""
+        bad = [at for at, how in enumerate(proven.manners) if how.outcome != "ok" and how.reason != "killed"]
+        for kind, table in proven.operations.items():
+            failed = np.flatnonzero(np.isin(table["manner"], bad))
+            scenarios = proven.scenario[table["conversation"][failed]].tolist()
+            for (scenario, manner), number in Counter(
+                zip(scenarios, table["manner"][failed].tolist(), strict=True)
+            ).items():
+                how = proven.manners[manner]
+                failure = Failure(proven.scenarios[scenario], kind, how.outcome, _why(how.reason, how.status))
+                self.number[failure] += number
 
     def merge(self, other: Failures) -> None:
         """Take in another share."""
         self.number.update(other.number)
+
+
+def _why(reason: str | None, status: int | None) -> str:
+    return str(status) if reason in ("status", None) and status is not None else reason or "unknown"

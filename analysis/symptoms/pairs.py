@@ -15,13 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analysis.check import Checked
+from analysis.columns import Codes, spread
 from analysis.fates import ENDS
 from analysis.listed import of_history
+from analysis.proof.proven import Proven
 from analysis.symptoms.scale import BINS, EDGES_NS
 from goldfish.rule import NEVER
 
 Kin = Literal["same", "other", "unknown"]
 """Whether the instance that wrote is the one that read; unknown if an answer did not name its instance."""
+KINS: tuple[Kin, ...] = ("same", "other", "unknown")
 Numbers = NDArray[np.int64]
 _EDGES = np.array(EDGES_NS, dtype=np.int64)
 
@@ -56,6 +59,29 @@ class Pairs:
             self.shown[scenario, kin] += binned(np.array(ages, dtype=np.int64))
         for (kin, late), ages in missing.items():
             self.missing[scenario, kin, late] += binned(np.array(ages, dtype=np.int64))
+
+    def add_proven(self, proven: Proven) -> None:
+        """Take in conversations that are proven sound."""
+        instances = Codes()
+        of_manner = np.array([instances[manner.instance] for manner in proven.manners], np.int64)
+        unknown = instances.get(None, -1)
+        runs = proven.checked[proven.run_recall]
+        counts = (proven.run_last - proven.run_first + 1)[runs]
+        message = spread(proven.run_first[runs], counts)
+        recall = np.repeat(proven.run_recall[runs], counts)
+        known = proven.acknowledged[message]
+        message, recall = message[known], recall[known]
+        written, read = of_manner[proven.written[message]], of_manner[proven.read[recall]]
+        kin = np.where(written == read, KINS.index("same"), KINS.index("other"))
+        kin[(written == unknown) | (read == unknown)] = KINS.index("unknown")
+        age = np.searchsorted(_EDGES, proven.start[recall] - proven.ended[message], side="right")
+        scenario = proven.scenario[proven.recall_conversation[recall]]
+        cells = len(proven.scenarios) * len(KINS) * BINS
+        numbers = np.bincount((scenario * len(KINS) + kin) * BINS + age, minlength=cells).reshape(-1, len(KINS), BINS)
+        for at, name in enumerate(proven.scenarios):
+            for kind, those in zip(KINS, numbers[at], strict=True):
+                if those.any():
+                    self.shown[name, kind] += those
 
     def merge(self, other: Pairs) -> None:
         """Take in another share."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from analysis.check import Checked
+from analysis.proof.proven import Proven
 from analysis.symptoms.by_class import ByClass
 from analysis.symptoms.disorder import Disorder
 from analysis.symptoms.failures import Failures
@@ -32,6 +33,11 @@ class Symptoms:
         """Take in one judged conversation."""
         for part in vars(self).values():
             part.add(checked)
+
+    def add_proven(self, proven: Proven) -> None:
+        """Take in conversations that are proven sound; the other parts count what is not."""
+        for part in (self.failures, self.pairs, self.traits, self.lists, self.vanishing):
+            part.add_proven(proven)
 
     def merge(self, other: Symptoms) -> None:
         """Take in another share."""

@@ -7,16 +7,21 @@ a bad end may be its reason, and cannot be its consequence.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from itertools import accumulate, pairwise
-from typing import Literal, NamedTuple
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from analysis.check import Checked
 from analysis.fates import ENDS, End
 from analysis.listed import Listed, of_history
+from analysis.proof.proven import Proven
+from analysis.symptoms.overlap import overlapped, overlapped_columns
+from analysis.symptoms.pauses import Pauses, longest_columns
 from analysis.symptoms.scale import MS, step_of
 from goldfish.oplog import Append
-from goldfish.rule import Message
 
 Shape = Literal["sound", "lossy", "blank"]
 """blank: lossy, and nothing of the conversation was listed."""
@@ -27,9 +32,10 @@ class SaidTraits(NamedTuple):
 
     scenario: str
     written_by: str | None
-    role: str
+    role: str | None
+    """Known of conversations with a loss."""
     size: int
-    """Number of bits of its length in bytes: 11 is 1,024 to 2,047."""
+    """Number of bits of its length in bytes: 11 is 1,024 to 2,047; known of conversations with a loss, else 0."""
     overlapped: bool
     """Another append of the conversation was under way during its own."""
     retried: bool
@@ -43,9 +49,6 @@ class AskedTraits(NamedTuple):
 
     scenario: str
     read_by: str | None
-    connection: str
-    limited: bool
-    """A limit was asked for."""
     pause: int
     """Step of the longest pause, in milliseconds, of the conversation between the message in question and the recall.
     That is the newest missing one if some are missing, and the first shown one if none is."""
@@ -59,7 +62,8 @@ class Traits:
         self.said: Counter[SaidTraits] = Counter()
         self.asked: Counter[AskedTraits] = Counter()
         self.twins: Counter[int] = Counter()
-        """Pairs of appends that overlapped, by how many of the two lost a message for good."""
+        """Pairs of appends that overlapped, by how many of the two lost a message for good; of conversations that lost
+        one."""
 
     def add(self, checked: Checked) -> None:
         """Take in one judged conversation."""
@@ -67,7 +71,8 @@ class Traits:
         if checked.doubt is not None:
             return
         appends = [row for _, row in conversation.appends if row.outcome != "fail"]
-        overlapped = _overlapped(appends)
+        at_once = overlapped(appends)
+        lossy = bool(checked.recalls_lossy)
         for message, fate in checked.fates.items():
             end = ENDS.get(fate.name)
             if end is None:
@@ -78,9 +83,9 @@ class Traits:
                 SaidTraits(
                     conversation.scenario,
                     append.instance,
-                    said.role,
-                    said.bytes.bit_length(),
-                    append.id in overlapped,
+                    said.role if lossy else None,
+                    said.bytes.bit_length() if lossy else 0,
+                    append.id in at_once,
                     sent.attempts > 1,
                     end,
                     fate.name != "lost: never visible",
@@ -90,17 +95,44 @@ class Traits:
         pauses = Pauses(checked)
         for entry in checked.listed:
             if of_history(entry):
-                row = entry.row
-                self.asked[
-                    AskedTraits(
-                        conversation.scenario,
-                        row.instance,
-                        row.connection,
-                        row.limit is not None,
-                        step_of(pauses.longest(entry) / MS),
-                        shape(entry),
-                    )
-                ] += 1
+                step = step_of(pauses.longest(entry) / MS)
+                self.asked[AskedTraits(conversation.scenario, entry.row.instance, step, shape(entry))] += 1
+
+    def add_proven(self, proven: Proven) -> None:
+        """Take in conversations that are proven sound."""
+        scenarios = proven.scenarios
+        appends, ok = proven.operations["append"], _outcomes(proven, "ok")
+        sent = np.flatnonzero(~_outcomes(proven, "fail")[appends["manner"]])
+        at_once = np.zeros(len(appends["start"]), bool)
+        at_once[sent] = overlapped_columns(*(appends[name][sent] for name in ("conversation", "start", "end")))
+        own = proven.shown
+        for (scenario, manner, during), number in _counted(
+            proven.scenario[proven.message_conversation[own]], proven.written[own], at_once[proven.append[own]]
+        ):
+            instance = proven.manners[manner].instance
+            self.said[SaidTraits(scenarios[scenario], instance, None, 0, bool(during), False, "ok", True)] += number
+
+        answered = np.flatnonzero(ok[appends["manner"]])
+        place = np.full(len(ok[appends["manner"]]), -1)
+        place[answered] = np.arange(len(answered))
+        recalls = np.arange(len(proven.start)) + len(answered)
+        first_run = np.searchsorted(proven.run_recall, np.arange(len(proven.start)))
+        lists = first_run < np.searchsorted(proven.run_recall, np.arange(len(proven.start)), side="right")
+        checked = proven.checked & lists
+        pauses = longest_columns(
+            np.concatenate((appends["conversation"][answered], proven.recall_conversation)),
+            np.concatenate((appends["start"][answered], proven.start)),
+            np.concatenate((appends["end"][answered], proven.end)),
+            place[proven.append[proven.run_first[first_run[checked]]]],
+            recalls[checked],
+        )
+        steps = np.zeros(len(proven.start), np.int64)
+        steps[checked] = [step_of(pause / MS) for pause in pauses.tolist()]
+        own = proven.checked
+        for (scenario, manner, step), number in _counted(
+            proven.scenario[proven.recall_conversation[own]], proven.read[own], steps[own]
+        ):
+            self.asked[AskedTraits(scenarios[scenario], proven.manners[manner].instance, step, "sound")] += number
 
     def merge(self, other: Traits) -> None:
         """Take in another share."""
@@ -129,42 +161,12 @@ def shape(entry: Listed) -> Shape:
     return "lossy" if entry.shown else "blank"
 
 
-def _overlapped(appends: Iterable[Append]) -> set[int]:
-    """Ids of appends during which another append was under way."""
-    ordered = sorted(appends, key=lambda row: row.start_ns)
-    latest_ends = list(accumulate((row.end_ns for row in ordered), max))
-    found: set[int] = set()
-    for at, row in enumerate(ordered):
-        following = at + 1 < len(ordered) and ordered[at + 1].start_ns <= row.end_ns
-        if following or (at and latest_ends[at - 1] >= row.start_ns):
-            found.add(row.id)
-    return found
+def _outcomes(proven: Proven, outcome: str) -> NDArray[np.bool_]:
+    """Which manners ended so."""
+    return np.array([manner.outcome == outcome for manner in proven.manners], bool)
 
 
-class Pauses:
-    """The times in which nothing that was answered happened to a conversation."""
-
-    def __init__(self, checked: Checked) -> None:
-        conversation = checked.conversation
-        answered = [row for _, row in (*conversation.appends, *conversation.recalls) if row.outcome == "ok"]
-        answered.sort(key=lambda row: row.start_ns)
-        self._sent = checked.sent_of
-        self._at = {row.id: at for at, row in enumerate(answered)}
-        self._pauses: list[int] = []
-        """Before each operation; none if another one was still under way."""
-        ended = answered[0].start_ns if answered else 0
-        for row in answered:
-            self._pauses.append(max(0, row.start_ns - ended))
-            ended = max(ended, row.end_ns)
-
-    def longest(self, entry: Listed) -> int:
-        """The longest pause between the message in question and a recall."""
-        missing = [lost.message for lost in entry.judgement.missing]
-        if missing:
-            return self.since(max(missing, key=lambda message: message.sent_ns), entry)
-        return max((self.since(message, entry) for message in entry.shown[:1]), default=0)
-
-    def since(self, message: Message, entry: Listed) -> int:
-        """The longest pause between a message and a recall."""
-        sent_at = self._at.get(self._sent(message).append.id, 0)
-        return max(self._pauses[sent_at + 1 : self._at[entry.row.id] + 1], default=0)
+def _counted(*columns: NDArray[Any]) -> Iterator[tuple[list[int], int]]:
+    """The different rows of some columns, and how often each occurs."""
+    rows, numbers = np.unique(np.column_stack(columns).astype(np.int64), axis=0, return_counts=True)
+    yield from zip(rows.tolist(), numbers.tolist(), strict=True)

@@ -10,8 +10,11 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
+
 from analysis.check import Checked
 from analysis.fates import ENDS
+from analysis.proof.proven import Proven
 from goldfish.rule import NEVER, Message
 
 TICK_NS = 100_000_000
@@ -40,7 +43,8 @@ class Vanishing:
             if fate.name in ENDS and message.acked_ns < NEVER:
                 tick = (message.acked_ns - self.start_ns) // TICK_NS
                 self.acknowledged[tick] += 1
-                self.never_shown[tick] += fate.name == "lost: never visible"
+                if fate.name == "lost: never visible":
+                    self.never_shown[tick] += 1
             if fate.name == "lost: vanished":
                 vanished.add(message)
         if not vanished:
@@ -58,6 +62,12 @@ class Vanishing:
             self.vanished += 1
             self.turns[(last_shown[message] - self.start_ns) // TICK_NS] += 1
             self.turns[(missing_ns - self.start_ns) // TICK_NS + 1] -= 1
+
+    def add_proven(self, proven: Proven) -> None:
+        """Take in conversations that are proven sound."""
+        acked = proven.ended[proven.shown & proven.acknowledged]
+        ticks, numbers = np.unique((acked - self.start_ns) // TICK_NS, return_counts=True)
+        self.acknowledged.update(dict(zip(ticks.tolist(), numbers.tolist(), strict=True)))
 
     def merge(self, other: Vanishing) -> None:
         """Take in another share."""

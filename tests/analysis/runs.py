@@ -11,8 +11,7 @@ import msgspec
 
 from analysis.check import Checked, check
 from analysis.judged import Judged
-from analysis.load import load
-from analysis.record import Record
+from analysis.load import Loaded, load
 from goldfish.contract import Budget, Contract, Window
 from goldfish.oplog import Append, Delete, Footer, Header, Odd, Operation, Owner, Recall, Said, Sample, encode_runs
 from goldfish.run import TRANSCRIPT, Run, write_run
@@ -152,7 +151,7 @@ def judge(directory: Path, process: Process, contract: Contract | None = None) -
     return check(conversation, record.run.contract)
 
 
-def sums(record: Record, contract: Contract | None = None) -> Judged:
+def sums(record: Loaded, contract: Contract | None = None) -> Judged:
     """What all conversations of a record come to."""
     judged = Judged(record.start_ns, record.cited)
     for conversation in record.conversations.values():

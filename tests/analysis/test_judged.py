@@ -15,10 +15,9 @@ from analysis.episodes import Episodes
 from analysis.faults import costs
 from analysis.findings import findings_table
 from analysis.judged import Judged
-from analysis.load import load
+from analysis.load import Loaded, load
 from analysis.page import page
 from analysis.power import power
-from analysis.record import Record
 from analysis.results import results
 from analysis.tally import tally
 from analysis.users import users_table
@@ -58,7 +57,7 @@ FAULTS = [
 ]
 
 
-def outputs(record: Record, judged: Judged) -> tuple[bytes, bytes, pa.Table, pa.Table]:
+def outputs(record: Loaded, judged: Judged) -> tuple[bytes, bytes, pa.Table, pa.Table]:
     """Everything that is written, from the sums alone."""
     budget = record.run.budget
     tallies = tally(judged, record.run.scenarios, budget.confidence)

@@ -1,0 +1,95 @@
+"""Reads single conversations again from the op logs: the rows themselves, by where their lines start."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from io import FileIO
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from analysis.assumptions import examine
+from analysis.batches import Conversations
+from analysis.columns import Ints
+from analysis.record import Conversation, Doubt, Flaw
+from goldfish.errors import RecordError
+from goldfish.oplog import LINE_BYTES_MAX, Append, Delete, Recall, Row, Touch
+
+GAP_BYTES = 16 * 1024
+"""Lines no farther apart are read in one go."""
+STRETCH_BYTES = 4 * 1024 * 1024
+
+
+def read_conversations(
+    which: Sequence[int], conversations: Conversations, paths: Mapping[int, Path], flaws: Mapping[int, Flaw]
+) -> Iterator[Conversation]:
+    """Some conversations of a share with all their rows, examined.
+
+    Args:
+        which: their numbers.
+        conversations: all of the share.
+        paths: the op logs by number.
+        flaws: of those logs that are not whole.
+
+    Raises:
+        RecordError: the rows of one contradict each other, or a log is no longer what it was.
+    """
+    places = {number: conversations.lines(number) for number in which}
+    rows: dict[tuple[int, int], Row] = {}
+    for log in sorted({int(conversations.logs[number]) for number in which}):
+        wanted = [offset for number in which if conversations.logs[number] == log for _, offset in places[number]]
+        rows |= {(log, offset): row for offset, row in _rows(paths[log], np.array(sorted(wanted), np.int64))}
+    for number in which:
+        log = int(conversations.logs[number])
+        who = conversations.who[number]
+        path = paths[log]
+        conversation = Conversation(conversations.names[number], path.stem, path, who.scenario, who.tenant, who.user)
+        for line, offset in places[number]:
+            row = rows.pop((log, offset))
+            if isinstance(row, Append):
+                conversation.appends.append((line + 1, row))
+            elif isinstance(row, Recall):
+                conversation.recalls.append((line + 1, row))
+            elif isinstance(row, Delete):
+                conversation.deletes.append((line + 1, row))
+            elif isinstance(row, Touch):
+                conversation.touches.append((line + 1, row))
+        conversation.doubt = examine(conversation)
+        flaw = flaws.get(log)
+        if flaw is not None and (flaw.scattered or not any(row.phase == "final" for _, row in conversation.recalls)):
+            conversation.doubt = Doubt("incomplete", f"the op log {path.name} is incomplete: {flaw.text}")
+        yield conversation
+
+
+def _rows(path: Path, offsets: Ints) -> Iterator[tuple[int, Row]]:
+    """The rows whose lines start at these offsets, which go up."""
+    decoder = msgspec.json.Decoder(Row)
+    try:
+        with closing(FileIO(path)) as file:
+            for stretch in _stretches(offsets):
+                begin, last = int(stretch[0]), int(stretch[-1])
+                block = os.pread(file.fileno(), last - begin + GAP_BYTES, begin)
+                if block.find(b"\n", last - begin) < 0:
+                    block += os.pread(file.fileno(), LINE_BYTES_MAX, begin + len(block))
+                for offset in stretch.tolist():
+                    end = block.find(b"\n", offset - begin)
+                    yield offset, decoder.decode(block[offset - begin : end if end >= 0 else len(block)])
+    except OSError as error:
+        raise RecordError(f"cannot read {path}: {error.strerror}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        text = "it changed while it was read; analyze the run again when nobody writes it"
+        raise RecordError(f"{path}: {text}") from error
+
+
+def _stretches(offsets: Ints) -> Iterator[Ints]:
+    """Offsets in groups that are read in one go."""
+    first = 0
+    far = np.append(np.flatnonzero(np.diff(offsets) > GAP_BYTES) + 1, len(offsets)).tolist()
+    for end in far:
+        while first < end:
+            last = min(end, int(np.searchsorted(offsets, offsets[first] + STRETCH_BYTES)))
+            yield offsets[first:last]
+            first = last

@@ -1,0 +1,382 @@
+"""One share of a record: the operations that one process reads, and the conversations it then judges.
+
+A share reads some byte ranges of the op logs. Most conversations are brief, so most lie in one share whole; of those
+that reach into several, each is then given to one of them. From there on shares have nothing in common, and what they
+come to is added up.
+
+The steps are taken by all shares together, each when the step before is done everywhere:
+
+    read      ranges → what they hold beside operations, and how they end
+    settle    what of it stands, and at which line of its log → which conversations there are
+    ids       …of one log between two bounds, where two shares may hold the same one
+    give      conversations that another share shall judge → parcels
+    take      parcels of other shares
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.columns import KINDS, OPERATIONS, Ints, Manner, Names, Tables, Voice, columns_of, select, stack
+from analysis.lines import Block, read_lines
+from analysis.record import Cited
+from goldfish.contract import Contract
+from goldfish.errors import RecordError
+from goldfish.oplog import Footer, Header, Operation, Recall, Sample
+from goldfish.rule import NEVER
+
+Together = Literal["conversation", "user"]
+"""What is never divided among shares."""
+IDS = ("id",)
+"""Not kept once it is known that none stands twice."""
+
+
+class Range(NamedTuple):
+    """Bytes of one op log."""
+
+    log: int
+    """Number of the op log."""
+    path: Path
+    begin: int
+    end: int
+
+
+@dataclass(slots=True)
+class Content:
+    """What a range holds beside operations, and how it ends."""
+
+    lines: int = 0
+    rows: Counter[str] = field(default_factory=Counter)
+    """Operations and samples by kind."""
+    header: Header | None = None
+    footer: Footer | None = None
+    samples: list[Sample] = field(default_factory=list)
+    unreadable: str | None = None
+    """Why the line behind those counted, and whatever follows it, cannot be read."""
+    mistake: tuple[int, str] | None = None
+    """The first thing that denies the record: lines before it, and what is wrong. Nothing behind it counts."""
+    requests: dict[str, Counter[str]] = field(default_factory=dict)
+    """Scenario → kind → operations that were not cut off."""
+
+
+@dataclass(slots=True)
+class Settled:
+    """What a share holds, for the others to know."""
+
+    ids: dict[int, tuple[int, int]]
+    """Op log → smallest and largest id."""
+    conversations: NDArray[np.uint32]
+    """A number for each conversation, the same wherever the conversation turns up; two may have the same one."""
+    start_ns: int
+    """The first start of all; NEVER if there is none."""
+    cited: set[Cited]
+
+
+@dataclass(slots=True)
+class Parcel:
+    """Operations on their way to another share."""
+
+    tables: Tables
+    voices: list[Voice]
+    manners: list[Manner]
+    views: list[str]
+    devices: list[str]
+    logs: dict[str, int]
+    """Conversation → op log."""
+
+
+class Share:
+    """Lives in a process of its own, or in the only one."""
+
+    def __init__(self) -> None:
+        self.names = Names()
+        self.tables: Tables = stack([], IDS)
+        self.logs: dict[str, int] = {}
+        """Conversation → op log."""
+        self.paths: dict[int, Path] = {}
+        self._read: list[tuple[int, Tables, set[Cited]]] = []
+
+    # reading ---------------------------------------------------------------------------------------------------------
+
+    def read(self, ranges: Sequence[Range]) -> list[Content]:
+        """Read some ranges; their operations are kept.
+
+        Raises:
+            RecordError: a file cannot be read.
+        """
+        return [self._range(wanted) for wanted in ranges]
+
+    def _range(self, wanted: Range) -> Content:
+        content = Content()
+        parts: list[Tables] = []
+        cited: set[Cited] = set()
+        for block in read_lines(wanted.path, wanted.begin, wanted.end):
+            if not isinstance(block, Block):
+                content.unreadable = block.why
+                break
+            rows, which = _take_apart(block, content, first_of_file=wanted.begin == 0)
+            lines = block.first + which
+            content.lines = block.first + len(block.rows)
+            try:
+                tables = columns_of(rows, block.offsets[which], lines, self.names)
+            except OverflowError:
+                content.mistake = _out_of_range(rows, lines)
+                break
+            content.mistake = _backwards(tables, rows, lines) or content.mistake
+            if content.mistake is not None:
+                break
+            parts.append(tables)
+            cited.update(_citations(rows))
+        tables = stack(parts)
+        self.paths[wanted.log] = wanted.path
+        self._read.append((wanted.log, tables, cited))
+        self._count(tables, content)
+        return content
+
+    def _count(self, tables: Tables, content: Content) -> None:
+        voices = self.names.spoken
+        killed = np.array([manner.reason == "killed" for manner in self.names.met], bool)
+        for kind in OPERATIONS:
+            table = tables[kind]
+            if len(table["voice"]):
+                content.rows[kind] = len(table["voice"])
+            number = np.bincount(table["voice"][~killed[table["manner"]]], minlength=len(voices))
+            for voice in np.flatnonzero(number):
+                content.requests.setdefault(voices[voice].scenario, Counter())[kind] += int(number[voice])
+
+    # settling --------------------------------------------------------------------------------------------------------
+
+    def settle(self, firsts: Sequence[int | None]) -> Settled:
+        """Keep what stands.
+
+        Args:
+            firsts: for each range that was read, the lines of its log before it; None: it does not count.
+
+        Raises:
+            RecordError: an id stands twice, or a conversation in two logs.
+        """
+        kept: list[Tables] = []
+        cited: set[Cited] = set()
+        for (log, tables, its_cited), first in zip(self._read, firsts, strict=True):
+            if first is not None:
+                for kind in OPERATIONS:
+                    tables[kind]["line"] += first
+                self._own(log, tables)
+                kept.append(tables)
+                cited |= its_cited
+        read, self._read = self._read, []
+        logs = [log for (log, _, _), first in zip(read, firsts, strict=True) if first is not None]
+        self._ids = {log: _ids([tables for its, tables in zip(logs, kept, strict=True) if its == log]) for log in logs}
+        for log, (ids, lines) in self._ids.items():
+            refuse_twice(self.paths[log], ids, lines)
+        del read
+        self.tables = stack(kept, IDS)
+        starts = [int(self.tables[kind]["start"].min()) for kind in OPERATIONS if len(self.tables[kind]["start"])]
+        return Settled(
+            ids={log: (int(ids[0]), int(ids[-1])) for log, (ids, _) in self._ids.items() if len(ids)},
+            conversations=np.unique(np.array([_number(name) for name in self.logs], np.uint32)),
+            start_ns=min(starts, default=NEVER),
+            cited=cited,
+        )
+
+    def _own(self, log: int, tables: Tables) -> None:
+        """Note in which log the conversations of a range are."""
+        voices = self.names.spoken
+        used = np.zeros(len(voices), bool)
+        for kind in OPERATIONS:
+            used[tables[kind]["voice"]] = True
+        for voice in np.flatnonzero(used):
+            name = voices[voice].conversation
+            if self.logs.setdefault(name, log) != log:
+                line = min(
+                    int(tables[kind]["line"][np.isin(tables[kind]["voice"], voice)].min(initial=NEVER - 1))
+                    for kind in OPERATIONS
+                )
+                raise two_logs(self.paths[log], line, name, self.paths[self.logs[name]])
+
+    def ids(self, log: int, low: int, high: int) -> tuple[Ints, Ints]:
+        """Ids of one op log between two bounds, and their lines."""
+        ids, lines = self._ids[log]
+        within = slice(int(np.searchsorted(ids, low)), int(np.searchsorted(ids, high, side="right")))
+        return ids[within], lines[within]
+
+    # giving and taking -----------------------------------------------------------------------------------------------
+
+    def users(self) -> NDArray[np.uint32]:
+        """A number for each user, as for each conversation."""
+        heard = np.unique(np.concatenate([self.tables[kind]["voice"] for kind in OPERATIONS]))
+        voices = self.names.spoken
+        return np.unique(np.array([_number(voices[at].user) for at in heard], np.uint32))
+
+    def give(self, wanted: Mapping[int, NDArray[np.uint32]], what: Together) -> dict[int, Parcel]:
+        """Parcels for other shares: whoever wants them → the numbers of the conversations, or of the users."""
+        self._ids = {}
+        voices = self.names.spoken
+        numbers = np.array([_number(getattr(voice, what)) for voice in voices], np.uint32)
+        gone = np.zeros(len(voices), bool)
+        parcels = {}
+        for taker, conversations in wanted.items():
+            theirs = np.isin(numbers, conversations)
+            tables = select(self.tables, {kind: theirs[self.tables[kind]["voice"]] for kind in OPERATIONS})
+            for kind in OPERATIONS:
+                tables[kind]["voice"] = (np.cumsum(theirs) - 1).astype(np.int32)[tables[kind]["voice"]]
+            parcels[taker] = Parcel(
+                tables,
+                [voices[at] for at in np.flatnonzero(theirs)],
+                self.names.met,
+                list(self.names.views),
+                list(self.names.devices),
+                {voices[at].conversation: self.logs[voices[at].conversation] for at in np.flatnonzero(theirs)},
+            )
+            gone |= theirs
+        if gone.any():
+            self.tables = select(self.tables, {kind: ~gone[self.tables[kind]["voice"]] for kind in OPERATIONS})
+        return parcels
+
+    def take(self, parcels: Iterable[Parcel], paths: Mapping[int, Path]) -> None:
+        """Add what others gave.
+
+        Raises:
+            RecordError: a conversation is in two logs.
+        """
+        self.paths |= paths
+        tables = [self.tables]
+        for parcel in parcels:
+            translated = parcel.tables
+            for column, things, codes in (
+                ("voice", parcel.voices, self.names.voices),
+                ("manner", parcel.manners, self.names.manners),
+            ):
+                for kind in OPERATIONS:
+                    translated[kind][column] = _translated(translated[kind][column], things, codes)
+            recalls, runs = translated["recall"], translated["run"]
+            recalls["view"] = _translated(recalls["view"], parcel.views, self.names.views)
+            runs["device"] = _translated(runs["device"], parcel.devices, self.names.devices)
+            for name, log in parcel.logs.items():
+                if self.logs.setdefault(name, log) != log:
+                    voice = next(code for its, code in self.names.voices.items() if its[0] == name)
+                    lines = [translated[kind]["line"][translated[kind]["voice"] == voice] for kind in OPERATIONS]
+                    line = int(np.concatenate(lines).min(initial=0))
+                    raise two_logs(self.paths[log], line, name, self.paths[self.logs[name]])
+            tables.append(translated)
+        self.tables = stack(tables, IDS)
+
+
+def together(contract: Contract) -> Together:
+    """What has to be judged in one share: all of a user where a user's memory expires as a whole."""
+    return "user" if contract.ttl is not None and contract.ttl.unit == "user" else "conversation"
+
+
+def refuse_twice(path: Path, ids: Ints, lines: Ints) -> None:
+    """Refuse an id that stands twice in one log.
+
+    Raises:
+        RecordError: naming the line where it stands for the second time.
+    """
+    again = np.flatnonzero(ids[1:] == ids[:-1]) + 1
+    if len(again):
+        at = again[np.argmin(lines[again])]
+        raise RecordError(f"{path}:{lines[at] + 1}: operation {ids[at]} stands twice in this log")
+
+
+def two_logs(path: Path, line: int, conversation: str, other: Path) -> RecordError:
+    """A conversation in two processes."""
+    return RecordError(
+        f"{path}:{line + 1}: conversation {conversation!r} is also in process {other.stem!r}; "
+        "stamps of two processes are not compared, so a conversation lives in one"
+    )
+
+
+def _take_apart(block: Block, content: Content, *, first_of_file: bool) -> tuple[list[Operation], Ints]:
+    """The operations of a block and which of its rows they are; what else it holds goes to ``content``."""
+    types = set(map(type, block.rows))
+    beginning = first_of_file and block.first == 0
+    if not beginning and content.footer is None and types <= set(KINDS):
+        return block.rows, np.arange(len(block.rows))  # type: ignore[return-value]
+    rows: list[Operation] = []
+    which: list[int] = []
+    for at, row in enumerate(block.rows):
+        wrong = None
+        if content.footer is not None:
+            wrong = "a row after the footer; expected the footer last"
+        elif beginning and at == 0 and not isinstance(row, Header):
+            wrong = "expected a header as the first line"
+        elif isinstance(row, Header) and not (beginning and at == 0):
+            wrong = "a second header; expected one log of one process in this file"
+        if wrong is not None:
+            content.mistake = block.first + at, wrong
+            break
+        if isinstance(row, Header):
+            content.header = row
+        elif isinstance(row, Footer):
+            content.footer = row
+        elif isinstance(row, Sample):
+            content.samples.append(row)
+            content.rows["sample"] += 1
+        else:
+            rows.append(row)
+            which.append(at)
+    return rows, np.array(which, np.int64)
+
+
+def _citations(rows: Iterable[Operation]) -> Iterable[Cited]:
+    for row in rows:
+        if isinstance(row, Recall) and row.odd:
+            for odd in row.odd:
+                if odd.owner is not None and odd.device is not None and odd.seq is not None:
+                    yield odd.owner.conversation, odd.device, odd.seq
+
+
+def _backwards(tables: Tables, rows: Sequence[Operation], lines: Ints) -> tuple[int, str] | None:
+    """The first row that ends before it starts."""
+    wrong = [
+        table["line"][(table["start"] < 0) | (table["end"] < table["start"])]
+        for table in (tables[kind] for kind in OPERATIONS)
+    ]
+    first = np.concatenate(wrong).min(initial=NEVER - 1)
+    if first == NEVER - 1:
+        return None
+    return int(first), _clock(rows[int(np.searchsorted(lines, first))])
+
+
+def _out_of_range(rows: Sequence[Operation], lines: Ints) -> tuple[int, str]:
+    """The first row with a number that no clock and no counter gives."""
+    for row, line in zip(rows, lines, strict=True):
+        if not 0 <= row.start_ns <= row.end_ns < NEVER:
+            return int(line), _clock(row)
+        if not -NEVER <= row.id < NEVER:
+            return int(line), f"operation {row.id}: expected a number that counts operations"
+    raise AssertionError("every number fits")
+
+
+def _clock(row: Operation) -> str:
+    return f"operation {row.id} ends at {row.end_ns} ns and starts at {row.start_ns} ns; the clock cannot be trusted"
+
+
+def _ids(tables: Iterable[Tables]) -> tuple[Ints, Ints]:
+    """All ids in their order, those alike in the order of their lines, and the lines."""
+    some = list(tables)
+    ids = np.concatenate([part[kind]["id"] for part in some for kind in OPERATIONS])
+    lines = np.concatenate([part[kind]["line"] for part in some for kind in OPERATIONS])
+    order = np.lexsort((lines, ids))
+    return ids[order], lines[order]
+
+
+def _number(name: str) -> int:
+    return zlib.crc32(name.encode("utf-8", "surrogatepass"))
+
+
+def _translated(column: NDArray[np.int32], things: Sequence[object], codes: Mapping[object, int]) -> NDArray[np.int32]:
+    """A column whose numbers stand for what they stand for elsewhere; only what is used is taken over."""
+    used = np.unique(column)
+    translation = np.zeros(len(things), np.int32)
+    translation[used] = [codes[things[at]] for at in used]
+    return translation[column]
