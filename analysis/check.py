@@ -177,13 +177,14 @@ def _judge(
             continue
         row = entry.row
         bound = terms.capacity(row.limit, search=entry.search)
-        answered = Answered(row.start_ns, row.end_ns, bound, row.length, entry.shown)
+        answered = Answered(row.start_ns, row.end_ns, bound, row.length, entry.shown, search=entry.search)
         if terms.tokens is not None:
             answered = answered._replace(damaged=entry.damaged, extra_tokens=extra_tokens(entry, contract))
         sent_by_then = messages[: bisect_right(stamps, row.end_ns)]
         if entry.search:
             asked = {sent[device, seq].message for device, seq in row.asked if (device, seq) in sent}
-            entry.judgement = judge_search(answered, asked, sent_by_then, terms, deletes, expiry)
+            answers = sum(m in asked for m in entry.own)
+            entry.judgement = judge_search(answered, asked, answers, sent_by_then, terms, deletes, expiry)
         else:
             entry.judgement = judge(answered, sent_by_then, terms, deletes, expiry)
         too_much[entry.line] = excess(answered, messages, terms, deletes, expiry)

@@ -13,6 +13,7 @@ from typing import Any
 import click
 import msgspec
 
+from goldfish.cli.share import Share
 from goldfish.errors import GoldfishError
 from goldfish.terminal import mend_streams
 
@@ -215,6 +216,41 @@ def compare(base: Path, candidate: Path, as_json: bool) -> int:
     from goldfish.cli.comparison import compare_runs
 
     return compare_runs(base, candidate, as_json=as_json)
+
+
+@cli.command()
+@click.option("--max-loss", type=Share(), required=True, help="The claim: at most this share of recalls is lossy.")
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0.5, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Of the claim.",
+)
+@click.option(
+    "--burst",
+    type=click.FloatRange(0, 1),
+    default=0.8,
+    show_default=True,
+    help="Share of losses that come in bursts, all at one user.",
+)
+@click.option("--like", type=click.Path(path_type=Path), metavar="RUN", help="Take the pace from this run.")
+@_JSON
+def plan(max_loss: float, confidence: float, burst: float, like: Path | None, as_json: bool) -> int:
+    """Tell how many users, conversations and minutes a claim takes."""
+    from goldfish.cli.planning import plan_claim
+
+    return plan_claim(max_loss, confidence, burst, like, as_json=as_json)
+
+
+@cli.command()
+@click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), default=Path("runs"))
+@_JSON
+def history(folder: Path, as_json: bool) -> int:
+    """Show the judged runs of a folder, oldest first, and the trend of each scenario."""
+    from goldfish.cli.history import show_history
+
+    return show_history(folder, as_json=as_json)
 
 
 @cli.command()

@@ -14,7 +14,7 @@ from goldfish.table import NOTHING, plain, share
 from goldfish.terminal import console, emit
 
 if TYPE_CHECKING:
-    from analysis.compare import Comparison, Level, Measure
+    from analysis.compare import Compared, Comparison, Level, Measure
 
 _STYLES = {"worse": "bold red", "not worse": "bold green", "incomparable": "bold yellow"}
 
@@ -33,23 +33,18 @@ def compare_runs(base: Path, candidate: Path, *, as_json: bool) -> int:
 
 def render(comparison: Comparison) -> RenderableType:
     """What a person sees of a comparison."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     table.add_column("scenario", no_wrap=True, max_width=30)
-    table.add_column("share of", no_wrap=True)
-    for heading in ("base", "candidate", "difference", f"{comparison.confidence:.0%} interval", "p", "would see"):
+    table.add_column("what", no_wrap=True)
+    for heading in ("base", "candidate", "change", f"{comparison.confidence:.0%} interval", "p"):
         table.add_column(heading, justify="right", no_wrap=True)
     for scenario in comparison.scenarios:
-        name = Text(plain(scenario.name, 100))
-        table.add_row(name, "harmed conversations", *_cells(scenario.conversations))
-        table.add_row("", "lossy recalls", *_cells(scenario.recalls))
+        table.add_row(Text(plain(scenario.name, 100)), "harmed", *_cells(scenario.conversations))
+        table.add_row("", "lossy", *_cells(scenario.recalls))
     parts: list[RenderableType] = [Text(_headline(comparison), style=_STYLES[comparison.verdict]), Text(), table]
-    parts.append(
-        Text(
-            "p: how often chance alone makes the candidate look so bad · would see: the smallest true share in the "
-            "candidate that four of five such comparisons find",
-            style="dim",
-        )
-    )
+    told = "harmed: conversations with a finding · lossy: recalls · p: how often chance alone looks so bad"
+    parts.append(Text(told, style="dim"))
+    parts += [Text(_reach(scenario), style="dim") for scenario in comparison.scenarios]
     parts += [Text(f"note: {plain(note)}", style="dim") for note in comparison.notes]
     for reason in comparison.reasons:
         where = f" {plain(reason.scenario, 100)}" if reason.scenario else ""
@@ -67,25 +62,27 @@ def _headline(comparison: Comparison) -> str:
     return f"INCOMPARABLE: whether {candidate} is worse than {base} these runs do not tell."
 
 
+def _reach(scenario: Compared) -> str:
+    """How small a change would have been seen."""
+    harmed, lossy = scenario.conversations.detectable, scenario.recalls.detectable
+    name = plain(scenario.name, 100)
+    return f"{name}: four of five such comparisons find {share(harmed)} harmed, or {share(lossy)} lossy"
+
+
 def _cells(measure: Measure) -> list[Text]:
     style = "red" if measure.worse else ""
-    apart = interval = NOTHING
+    change = interval = NOTHING
     if measure.difference is not None and measure.low is not None and measure.high is not None:
-        apart = _signed(measure.difference)
-        interval = f"{_signed(measure.low)} to {_signed(measure.high)}"
+        change = f"{100 * measure.difference:+.2f} %"
+        interval = f"{100 * measure.low:+.2f}…{100 * measure.high:+.2f} %"
     return [
         Text(_of(measure.base)),
         Text(_of(measure.candidate), style=style),
-        Text(apart, style=style),
+        Text(change, style=style),
         Text(interval),
-        Text(f"{measure.p:.3f}" if measure.p >= 0.001 else "< 0.001", style=style),
-        Text(share(measure.detectable)),
+        Text(f"{measure.p:.3f}" if measure.p >= 0.001 else "<0.001", style=style),
     ]
 
 
 def _of(level: Level) -> str:
     return f"{level.events:,}/{level.trials:,}"
-
-
-def _signed(value: float) -> str:
-    return f"{value * 100:+.2f} %"
