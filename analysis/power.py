@@ -173,9 +173,10 @@ class _Thief:
         self._begun_ns = min((append.start_ns for _, append in conversation.appends), default=0)
         self._sessions = {append.session for _, append in conversation.appends}
         devices = {append.device for _, append in conversation.appends}
+        unanswered = any(append.outcome == "info" for _, append in conversation.appends)  # it may win at any time
         self._plain = (
             not conversation.deletes
-            and not (contract.concurrency == "last-writer" and len(devices) > 1)
+            and not (contract.concurrency == "last-writer" and (len(devices) > 1 or unanswered))
             and not any(append.attempt > 1 for _, append in conversation.appends)
         )
 
