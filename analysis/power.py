@@ -33,6 +33,8 @@ from goldfish.run import TRANSCRIPT, Run, write_run
 RECALLS_MAX = 8
 """So many recalls of a conversation lose a message."""
 CONTROLS_MAX = 200
+LISTINGS = ("session", "user")
+"""The views that list what was said; a search is another question."""
 COPY = "copy"
 Name = tuple[str, int]
 """A message of a conversation: device and number."""
@@ -145,9 +147,9 @@ def _named(folder: Path, contract: Contract) -> set[tuple[str, int, Name]]:
     found = set()
     record = load(folder)
     for conversation in record.conversations.values():
-        for finding in check(conversation, contract, record.company(conversation)).findings:
-            if finding.anomaly == "missing" and finding.device is not None and finding.seq is not None:
-                found.add((conversation.name, finding.recall.id, (finding.device, finding.seq)))
+        for entry in check(conversation, contract, record.company(conversation)).listed:
+            for message, _ in entry.judgement.missing:
+                found.add((conversation.name, entry.row.id, (message.device, message.seq)))
     return found
 
 
@@ -163,7 +165,7 @@ class _Thief:
         }
         self._roles = {(a.device, said.seq): said.role for _, a in conversation.appends for said in a.messages}
         answered = [row for _, row in conversation.recalls if row.outcome == "ok"]
-        listings = [row for row in answered if row.view in ("session", "user")]
+        listings = [row for row in answered if row.view in LISTINGS]
         few = self._chance.sample(listings, min(len(listings), RECALLS_MAX))
         self._visited = {row.start_ns for row in few}
         # A message that was acknowledged before anybody saw it stays known as stored when a recall does not show it. To
@@ -172,17 +174,15 @@ class _Thief:
         self._witnessed |= self._seen_under_way(conversation, answered)
         self._begun_ns = min((append.start_ns for _, append in conversation.appends), default=0)
         self._sessions = {append.session for _, append in conversation.appends}
-        devices = {append.device for _, append in conversation.appends}
-        unanswered = any(append.outcome == "info" for _, append in conversation.appends)  # it may win at any time
         self._plain = (
             not conversation.deletes
-            and not (contract.concurrency == "last-writer" and (len(devices) > 1 or unanswered))
+            and contract.concurrency != "last-writer"
             and not any(append.attempt > 1 for _, append in conversation.appends)
         )
 
     def visits(self, recall: Recall) -> bool:
         """Whether a recall is one of those that are tried."""
-        return recall.outcome == "ok" and recall.start_ns in self._visited
+        return recall.outcome == "ok" and recall.view in LISTINGS and recall.start_ns in self._visited
 
     def passes_by(self, recall: Recall) -> bool:
         """Whether a recall proves nothing about others, and need not be in the copy: a long story has many."""
@@ -250,7 +250,7 @@ class _Thief:
     def _older(self, append: Append, others: set[Name]) -> bool:
         """Whether a list shows something that certainly stands before what an append wrote."""
         contract = self._contract
-        if contract.order == "unspecified" or contract.window.pinned:
+        if contract.order == "unspecified" or contract.window.pinned or contract.window.turns is not None:
             return False
         if len(self._sessions) > 1 and not contract.window.unbounded:
             return False  # a window may be cut session by session, so that one of them says nothing of another
