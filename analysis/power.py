@@ -147,9 +147,9 @@ def _named(folder: Path, contract: Contract) -> set[tuple[str, int, Name]]:
     found = set()
     record = load(folder)
     for conversation in record.conversations.values():
-        for entry in check(conversation, contract, record.company(conversation)).listed:
-            for message, _ in entry.judgement.missing:
-                found.add((conversation.name, entry.row.id, (message.device, message.seq)))
+        for finding in check(conversation, contract, record.company(conversation)).findings:
+            if finding.anomaly == "missing" and finding.device is not None and finding.seq is not None:
+                found.add((conversation.name, finding.recall.id, (finding.device, finding.seq)))
     return found
 
 

@@ -97,7 +97,7 @@ def test_nothing_shown_nothing_known(tmp_path: Path) -> None:
         (Contract(ttl=Ttl(seconds=0.001)), False),
         (Contract(ttl=Ttl(seconds=100, unit="user")), False),
         (Contract(ttl=Ttl(seconds=100, unit="message")), True),
-        (Contract(window=Window(turns=20)), True),
+        (Contract(window=Window(turns=20)), False),
         (Contract(window=Window(tokens=2_000)), True),
         (Contract(roles=("assistant",)), False),
         (Contract(order="unspecified"), True),
