@@ -69,7 +69,7 @@ def headline(results: Mapping[str, Any]) -> str:
     verdict = results["verdict"]
     if verdict == "fail":
         codes = dict.fromkeys(reason["code"] for reason in results["reasons"])
-        proven = [f"{lossy:,} of {seen} lack what they owe"] if lossy else []
+        proven = [f"{lossy:,} of {seen} lack messages they owe"] if lossy else []
         proven += [words for code, words in _FOUND.items() if code in codes]
         return f"FAIL: {', and '.join(proven)}{'' if lossy else f' ({seen}, none lossy)'}."
     if not checked:
