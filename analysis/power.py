@@ -35,6 +35,8 @@ from goldfish.run import TRANSCRIPT, Run, read_run, write_run
 RECALLS_MAX = 8
 """So many recalls of a conversation lose a message."""
 CONTROLS_MAX = 200
+LISTINGS = ("session", "user")
+"""The views that list what was said; a search is another question."""
 COPY = "copy"
 Name = tuple[str, int]
 """A message of a conversation: device and number."""
@@ -166,7 +168,7 @@ class _Thief:
         }
         self._roles = {(a.device, said.seq): said.role for _, a in conversation.appends for said in a.messages}
         answered = [row for _, row in conversation.recalls if row.outcome == "ok"]
-        listings = [row for row in answered if row.view in ("session", "user")]
+        listings = [row for row in answered if row.view in LISTINGS]
         few = self._chance.sample(listings, min(len(listings), RECALLS_MAX))
         self._visited = {row.id for row in few}
         # A message that was acknowledged before anybody saw it stays known as stored when a recall does not show it. To

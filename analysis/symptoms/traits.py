@@ -164,7 +164,5 @@ def _counted(*columns: NDArray[Any]) -> Iterator[tuple[list[int], int]]:
     rows = np.ravel_multi_index(tuple(column.astype(np.int64) for column in columns), sizes)
     numbers = np.bincount(rows)
     found = np.flatnonzero(numbers)
-    for row, number in zip(
-        np.column_stack(np.unravel_index(found, sizes)).tolist(), numbers[found].tolist(), strict=True
-    ):
-        yield row, number
+    different = np.column_stack(np.unravel_index(found, sizes)).tolist()
+    yield from zip(different, numbers[found].tolist(), strict=True)

@@ -145,7 +145,7 @@ def test_a_run_with_losses_and_odd_elements_keeps_its_control(tmp_path: Path) ->
 @pytest.mark.parametrize("made", [lambda seed: simulate(seed).history, compound], ids=["sound", "faulty"])
 def test_a_sound_checker_finds_every_control_in_simulated_histories(made: Callable[[int], History]) -> None:
     planted, shares = 0, []
-    for seed in range(250):
+    for seed in range(300):
         history = made(seed)
         judged, contract = Sampled(), contract_of(history.contract)
         judged.add(check(conversation_of(history), contract, company_of(history)))
