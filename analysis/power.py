@@ -30,6 +30,7 @@ from analysis.record import Conversation
 from analysis.sums.sampled import digest
 from goldfish.contract import Contract, Page, Ttl
 from goldfish.oplog import Append, Footer, Header, Odd, Recall, encode_runs, listing
+from goldfish.rule import NEVER
 from goldfish.run import TRANSCRIPT, Run, read_run, write_run
 
 RECALLS_MAX = 8
@@ -177,10 +178,10 @@ class _Thief:
         self._witnessed |= self._seen_under_way(conversation, answered)
         self._begun_ns = min((append.start_ns for _, append in conversation.appends), default=0)
         self._sessions = {append.session for _, append in conversation.appends}
-        self._plain = (
-            not conversation.deletes
-            and contract.concurrency != "last-writer"
-            and not any(append.attempt > 1 for _, append in conversation.appends)
+        deletes = [row.start_ns for _, row in conversation.deletes if row.outcome != "fail"]
+        self._deleted_ns = min(deletes, default=NEVER)
+        self._plain = contract.concurrency != "last-writer" and not any(
+            append.attempt > 1 for _, append in conversation.appends
         )
 
     def visits(self, recall: Recall) -> bool:
@@ -239,6 +240,7 @@ class _Thief:
         bounded = not contract.window.unbounded or recall.limit is not None or contract.page != Page()
         return (
             self._plain
+            and recall.end_ns < self._deleted_ns
             and recall.limit != 0
             and (contract.roles is None or self._roles[name] in contract.roles)
             and append.end_ns + contract.visibility_ns < recall.start_ns

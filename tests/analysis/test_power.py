@@ -119,10 +119,14 @@ def test_the_control_plants_only_what_the_contract_cannot_excuse(
 def test_deletes_and_retries_excuse_too_much_for_a_control(tmp_path: Path) -> None:
     for name in "ab":
         (tmp_path / name).mkdir()
-    deleted = turns(Process(), "a", 4).delete("phone", 90, 91)
+    deleted = turns(Process().talk("a").delete("laptop", 0, 1), "a", 4)
     assert tried(tmp_path / "a", deleted).control.planted == 0
     retried = turns(Process(), "a", 4).append("phone", 90, 91, 9, attempt=2)
     assert tried(tmp_path / "b", retried).control.planted == 0
+
+
+def test_a_delete_at_the_end_excuses_nothing_before(tmp_path: Path) -> None:
+    assert tried(tmp_path, turns(Process(), "a", 4).delete("phone", 90, 91)).control.planted == 4
 
 
 def test_a_run_with_losses_and_odd_elements_keeps_its_control(tmp_path: Path) -> None:
