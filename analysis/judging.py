@@ -19,6 +19,7 @@ from analysis.reading import Outline, Shares
 from analysis.record import Cited, Conversation, Flaw
 from analysis.rows import read_conversations
 from analysis.share import Share, together
+from analysis.sums.sampled import KEPT_MAX, digest
 from goldfish.contract import Contract
 
 AT_ONCE = 256
@@ -124,8 +125,9 @@ class _Judge:
         """Whole conversations are kept in a small sample, proven ones as well."""
         answered = np.unique(proven.recall_conversation)
         numbers = (np.flatnonzero(~proof.suspect) + proof.batch.first)[answered].tolist()
-        wanted = [at for at in numbers if self.judged.sampled.wants(self._conversations.names[at])]
-        for conversation in self._read(wanted):
+        names = self._conversations.names
+        wanted = [at for at in numbers if self.judged.sampled.wants(names[at])]
+        for conversation in self._read(sorted(wanted, key=lambda at: digest(names[at]))[:KEPT_MAX]):
             self.judged.sampled.keep(conversation)
 
     def _read(self, which: list[int]) -> Iterator[Conversation]:

@@ -103,6 +103,8 @@ class Share:
         """Conversation → op log."""
         self.paths: dict[int, Path] = {}
         self._read: list[tuple[int, Tables, set[Cited]]] = []
+        self._ids: dict[int, tuple[Ints, Ints]] = {}
+        """By log: ids in their order, and their lines; dropped when they are no longer needed."""
 
     # reading ---------------------------------------------------------------------------------------------------------
 
@@ -204,6 +206,8 @@ class Share:
 
     def ids(self, log: int, low: int, high: int) -> tuple[Ints, Ints]:
         """Ids of one op log between two bounds, and their lines."""
+        if log not in self._ids:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
         ids, lines = self._ids[log]
         within = slice(int(np.searchsorted(ids, low)), int(np.searchsorted(ids, high, side="right")))
         return ids[within], lines[within]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import msgspec
@@ -18,8 +21,11 @@ from goldfish.contract import Budget, Contract
 from goldfish.faults import Fault
 from goldfish.oplog import Footer, Header, Operation
 from goldfish.run import TRANSCRIPT, Run, read_run, write_run
+from tests.evidence.faults import FAULTS as EVERY_FAULT
+from tests.evidence.faults import compound, plant_loss
 from tests.evidence.histories import History
-from tests.evidence.product import conversation_of
+from tests.evidence.product import contract_of, conversation_of
+from tests.evidence.simulator import simulate
 
 ENCODER = msgspec.json.Encoder()
 SCENARIOS = ("rapid-switch", "two-devices", "shared")
@@ -81,3 +87,32 @@ def judged(directory: Path, contract: Contract, shares: int = 1, faults: Sequenc
     episodes = Episodes(faults, {})
     sums = judge(several, Assignment.of(outline, contract, episodes))
     return outputs(outline, sums, contract, run.budget, list(faults), None, episodes)
+
+
+def of_contract(contract: Contract, seed: int, number: int) -> Iterator[History]:
+    """Histories of a store that promises just this: sound ones, and after each the same with one kind of fault."""
+    kinds = cycle(EVERY_FAULT)
+    found = 0
+    while found < number:
+        seed += 1
+        history = simulate(seed).history
+        if contract_of(history) != contract:
+            continue
+        found += 1
+        yield history
+        kind = next(kinds)
+        lists = {at: list(recall.items) for at, recall in history.ok_recalls()}
+        EVERY_FAULT[kind](Random(seed), history, lists)
+        ops = [replace(op, items=tuple(lists[at])) if at in lists else op for at, op in enumerate(history.ops)]
+        yield replace(history, ops=tuple(ops), faults=frozenset({kind}))
+
+
+def of_any(seed: int, number: int) -> Iterator[History]:
+    """Histories of all kinds of stores: sound ones, ones with a single loss, and ones with several kinds of fault."""
+    for at in range(seed, seed + number):
+        simulated = simulate(at)
+        planted = plant_loss(simulated, at)
+        yield simulated.history
+        yield compound(at)
+        if planted is not None:
+            yield planted.history

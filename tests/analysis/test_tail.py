@@ -1,0 +1,59 @@
+"""The end of a long conversation: the answer is that of judging beside all of it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+
+import pytest
+
+from analysis.check import check
+from analysis.record import Conversation
+from analysis.tail import Tail
+from goldfish.contract import Contract, Window
+from goldfish.rule import Message, Recall, judge, terms_of
+from tests.evidence.product import conversation_of
+from tests.evidence.scale import SCALE
+
+from .recorded import of_any, of_contract
+
+
+def recalls_of(conversation: Conversation, contract: Contract) -> tuple[list[Message], list[Recall]]:
+    """All that the rule is told, with everything known that will ever be."""
+    checked = check(conversation, contract)
+    terms = terms_of(contract)
+    messages = sorted((sent.message for sent in checked.sent.values()), key=lambda message: message.sent_ns)
+    recalls = [
+        Recall(entry.row.start_ns, entry.row.end_ns, terms.capacity(entry.row.limit), entry.row.length, entry.shown)
+        for entry in checked.listed
+    ]
+    return messages, recalls
+
+
+@pytest.mark.parametrize(
+    "contract", [Contract(), *(Contract(window=Window(messages=n)) for n in (1, 2, 4, 7))], ids=repr
+)
+def test_it_says_what_the_whole_conversation_says(contract: Contract) -> None:
+    counts: Counter[str] = Counter()
+    terms = terms_of(contract)
+    for history in [*of_contract(contract, 5_000_000, 300 * SCALE), *of_any(5_500_000, 300 * SCALE)]:
+        messages, recalls = recalls_of(conversation_of(history), contract)
+        stamps = [message.sent_ns for message in messages]
+        tail = Tail(messages, terms)
+        for recall in recalls:
+            end = bisect_right(stamps, recall.end_ns)
+            told = tail.judge(recall)
+            assert told == judge(recall, messages[:end], terms), history
+            if contract.window.messages is not None and tail._begin(recall, end):
+                counts["cut, lossy" if told.lossy else "cut, sound"] += 1
+    assert contract.window.messages is None or min(counts["cut, lossy"], counts["cut, sound"]) > 50, counts
+
+
+def test_of_a_long_conversation_only_the_end_is_looked_at() -> None:
+    messages = [Message("phone", seq, "s", 10 * seq, seq, 0, acked_ns=10 * seq + 5) for seq in range(10_000)]
+    tail = Tail(messages, terms_of(Contract(window=Window(messages=20))))
+    shown = [message for message in messages[-21:] if message.seq != 9_990]
+    recall = Recall(100_000, 100_001, 20, 20, shown)
+    assert tail._begin(recall, len(messages)) > 9_970
+    (missing,) = tail.judge(recall).missing
+    assert (missing.message.seq, missing.position) == (9_990, "gap")
