@@ -1,4 +1,4 @@
-"""The analysis from end to end: read, judge, count, decide, write."""
+"""The analysis from end to end: read, judge, count, decide, look for causes, write."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import msgspec
 from rich.console import Console
 
 from analysis.crew import Alone, Crew, processes_for
+from analysis.diagnosis import diagnose
 from analysis.episodes import Episodes, clocks
 from analysis.faults import costs
 from analysis.findings import findings_table
 from analysis.judged import Judged
 from analysis.judging import Assignment, judge
+from analysis.junit import junit
 from analysis.page import page
 from analysis.patience import Patience
 from analysis.power import power
@@ -101,11 +103,14 @@ def outputs(
         faults=suffered,
         faults_flaw=faults_flaw,
     )
-    judgement = results(record, contract, budget, tallies, verdict, power=seen, faults=suffered)
+    diagnosis = diagnose(judged, contract, budget.confidence, suffered)
+    judgement = results(record, contract, budget, tallies, verdict, power=seen, faults=suffered, diagnosis=diagnosis)
+    told = msgspec.to_builtins(judgement)
     return Outputs(
         results=judgement,
         findings=findings_table(judged.found),
         users=users_table(judged.counts.scenarios),
-        summary=summary(msgspec.to_builtins(judgement)),
+        summary=summary(told),
+        junit=junit(told, run),
         report=render(page(record, judged, judgement)),
     )

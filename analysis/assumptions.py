@@ -45,11 +45,14 @@ def _scope(conversation: Conversation) -> Scope | None:
         view = recall.view
         if recall.asked and view != "search":
             raise _contradiction(conversation, line, f"a recall of view {view!r} asks for facts; only a search does")
-        if view == "search":  # of the user's memory; it tells nothing of what a recall spans
+        if view in (
+            "search",
+            "store",
+        ):  # of the user's memory, or of the store; it tells nothing of what a recall spans
             continue
         if view not in ("session", "user"):
             raise _contradiction(
-                conversation, line, f"a recall of view {view!r}; this version judges session, user and search"
+                conversation, line, f"a recall of view {view!r}; this version reads session, user, search and store"
             )
         if scope is not None and view != scope:
             raise _contradiction(
@@ -67,7 +70,7 @@ def _sessions(conversation: Conversation) -> None:
             raise _contradiction(conversation, line, f"operation {row.id} names no session")
     if conversation.scope != "session":
         return
-    recalls = [(line, recall) for line, recall in conversation.recalls if recall.view != "search"]
+    recalls = [entry for entry in conversation.recalls if entry[1].view not in ("search", "store")]
     for line, operation in [*conversation.appends, *recalls, *conversation.deletes]:
         if session is not None and operation.session != session:
             raise _contradiction(

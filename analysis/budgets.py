@@ -11,6 +11,7 @@ on nobody knows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ from analysis.rates import Rate, exceeds, holm, users_for_fail, users_for_pass
 from analysis.reason import Reason
 from analysis.tally import Tally
 from goldfish.contract import Budget
+from goldfish.sequential import Wager, pass_level, wager
 from goldfish.table import count, share, span
 
 TIMED_MIN = 100
@@ -34,14 +36,22 @@ class Claim(NamedTuple):
     rate: Rate
     most: float
     """The budget."""
+    sequential: bool
+    """The run was to end when something was proven, so tests are those that allow for it."""
     what: str
     """What the rate counts, in the singular."""
     wrong: str
     """What is wrong with it."""
 
 
-def claims(tallies: Sequence[Tally], budget: Budget) -> list[Claim]:
-    """All that the loss budgets claim of the scenarios in which something was checked."""
+def claims(tallies: Sequence[Tally], budget: Budget, *, sequential: bool = False) -> list[Claim]:
+    """All that the loss budgets claim of the scenarios in which something was checked.
+
+    Args:
+        tallies: one for each scenario.
+        budget: what is tolerated.
+        sequential: whether the run was to end when something was proven.
+    """
     found = []
     for tally in tallies:
         found.append(
@@ -50,6 +60,7 @@ def claims(tallies: Sequence[Tally], budget: Budget) -> list[Claim]:
                 "context-loss",
                 tally.recalls,
                 budget.context_loss,
+                sequential,
                 "checked recall",
                 "lacked a message they owed",
             )
@@ -57,7 +68,15 @@ def claims(tallies: Sequence[Tally], budget: Budget) -> list[Claim]:
         if budget.conversations_harmed is not None:
             most = budget.conversations_harmed
             found.append(
-                Claim(tally, "conversations-harmed", tally.conversations, most, "checked conversation", "were harmed")
+                Claim(
+                    tally,
+                    "conversations-harmed",
+                    tally.conversations,
+                    most,
+                    sequential,
+                    "checked conversation",
+                    "were harmed",
+                )
             )
     return [claim for claim in found if claim.rate.trials]
 
@@ -72,10 +91,33 @@ def exceeded(judged: Judged, claimed: Sequence[Claim], budget: Budget, where: st
         where: the run directory.
     """
     tested = [claim for claim in claimed if claim.most > 0]
-    rejected = holm([exceeds(claim.rate, claim.most) for claim in tested], 1 - budget.confidence)
+    rejected = holm([_chance(claim) for claim in tested], 1 - budget.confidence)
     over = {id(claim) for claim, is_over in zip(tested, rejected, strict=True) if is_over}
     over |= {id(claim) for claim in claimed if claim.most == 0 and claim.rate.events}
     return [_exceeded(judged, claim, budget, where) for claim in claimed if id(claim) in over]
+
+
+def _chance(claim: Claim) -> float:
+    """How often a memory that keeps the budget would look so bad."""
+    if claim.sequential and claim.most < 1:
+        return math.exp(-max(_wagered(claim).over, 0))
+    return exceeds(claim.rate, claim.most)
+
+
+def _wagered(claim: Claim) -> Wager:
+    """What the users of a scenario add up to; see ``goldfish.sequential``."""
+    total = Wager()
+    users = claim.rate.users
+    for events, trials, number in zip(users.events, users.trials, users.number, strict=True):
+        total = total.plus(wager(float(events / trials), claim.most).times(float(number)))
+    return total
+
+
+def _kept(claim: Claim, budget: Budget) -> bool:
+    """Whether a budget is proven to be kept."""
+    if claim.sequential and 0 < claim.most < 1:
+        return _wagered(claim).within >= -math.log(pass_level(budget))
+    return claim.rate.high <= claim.most
 
 
 def _exceeded(judged: Judged, claim: Claim, budget: Budget, where: str) -> Reason:
@@ -101,7 +143,7 @@ def unproven(claimed: Sequence[Claim], budget: Budget) -> list[Reason]:
     reasons = []
     for claim in claimed:
         rate, most = claim.rate, claim.most
-        if most == 0 or rate.rate is None or rate.high <= most:
+        if most == 0 or rate.rate is None or _kept(claim, budget):
             continue
         if claim.tally.incidents and (rate.low, rate.high) == (0, 1):
             text = (
@@ -110,6 +152,15 @@ def unproven(claimed: Sequence[Claim], budget: Budget) -> list[Reason]:
                 "Let the fault strike five times or more (every=…), or tolerate nothing (a budget of 0)."
             )
             reasons.append(Reason(code="incidents", scenario=claim.tally.name, text=text))
+            continue
+        if claim.sequential:
+            reached = math.exp(_wagered(claim).within)
+            text = (
+                f"{share(rate.rate)} of {count(rate.trials, claim.what)} of {count(rate.clusters, 'user')} "
+                f"{claim.wrong}; that is {reached:.2g} times as likely with a fifth of the budget as with the whole of "
+                f"{share(most)}, and {1 / pass_level(budget):.0f} times would prove it kept. Let it run longer (-t)."
+            )
+            reasons.append(Reason(code="rate-unproven", scenario=claim.tally.name, text=text))
             continue
         seen = (
             f"{share(rate.rate)} of {count(rate.trials, claim.what)} of {count(rate.clusters, 'user')} {claim.wrong}, "

@@ -51,6 +51,8 @@ class Checked:
     """Why its losses were not judged; None if they were."""
     terms: Terms
     """What it was judged by."""
+    dumps: list[Listed]
+    """What its store was seen to hold when all was quiet; evidence for causes, and not judged."""
 
     @property
     def recalls_checked(self) -> int:
@@ -90,7 +92,9 @@ def check(
     """
     terms = terms_of(contract)
     sent = read_sent(conversation, contract)
-    listed = [read_list(line, row, sent) for line, row in conversation.recalls if row.outcome == "ok"]
+    answered = [read_list(line, row, sent) for line, row in conversation.recalls if row.outcome == "ok"]
+    listed = [entry for entry in answered if entry.row.view != "store"]
+    dumps = [entry for entry in answered if entry.row.view == "store"]
     listed.sort(key=lambda entry: (entry.row.end_ns, entry.line))
     _note_shown(listed, sent)
     doubt = None
@@ -117,7 +121,7 @@ def check(
         if opposed or (doubt is None and reordered(entry.shown, terms)):
             findings.append(Finding(entry.line, entry.row, "reordered"))
     ends = fates([s.message for s in sent.values()], listed)
-    return Checked(conversation, sent, listed, findings, ends, doubt, terms)
+    return Checked(conversation, sent, listed, findings, ends, doubt, terms, dumps)
 
 
 def _note_shown(listed: Sequence[Listed], sent: Mapping[tuple[str, int], Sent]) -> None:
@@ -176,13 +180,14 @@ def _judge(
             continue
         row = entry.row
         bound = terms.capacity(row.limit, search=entry.search)
-        answered = Answered(row.start_ns, row.end_ns, bound, row.length, entry.shown)
+        answered = Answered(row.start_ns, row.end_ns, bound, row.length, entry.shown, search=entry.search)
         if terms.tokens is not None:
             answered = answered._replace(damaged=entry.damaged, extra_tokens=extra_tokens(entry, contract))
         if entry.search:
             sent_by_then = messages[: bisect_right(stamps, row.end_ns)]
             asked = {sent[device, seq].message for device, seq in row.asked if (device, seq) in sent}
-            entry.judgement = judge_search(answered, asked, sent_by_then, terms, deletes, expiry)
+            answers = sum(m in asked for m in entry.own)
+            entry.judgement = judge_search(answered, asked, answers, sent_by_then, terms, deletes, expiry)
         elif tail is not None:
             entry.judgement = tail.judge(answered)
         else:

@@ -1,9 +1,9 @@
 """Op-log rows as columns: what judging needs of millions of operations, in some sixty bytes each.
 
 Names become numbers. An operation's *voice* is who speaks where (conversation, device, session and their scenario, user
-and tenant), its *manner* is how it went (outcome, reason, phase, instance); of both there are few, so a row keeps two
-small numbers for all ten. Texts stay in the op log: ``offset`` says where its line starts, to be read again for the few
-rows that are looked at closely.
+and tenant), its *manner* is how it went (outcome, reason, phase, instance, status); of both there are few, so a row
+keeps two small numbers for all eleven. Texts stay in the op log: ``offset`` says where its line starts, to be read
+again for the few rows that are looked at closely.
 
 Numbers beyond what fits are cut to the largest that does. No sound row holds one, so a conversation with such a row is
 never proven and goes to the slow path, which reads the row itself.
@@ -48,6 +48,7 @@ class Manner(NamedTuple):
     reason: str | None
     phase: str
     instance: str | None
+    status: int | None
 
 
 class Codes(dict[Any, int]):

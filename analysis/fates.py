@@ -28,6 +28,17 @@ UNCHECKED = frozenset({"rejected", "indeterminate", "unchecked"})
 """No recall shows these, and none can have missed them; all others are checked messages."""
 LOST = frozenset({"lost: never visible", "lost: vanished"})
 
+End = Literal["ok", "late", "gone"]
+ENDS: dict[FateName, End] = {
+    "ok": "ok",
+    "stale": "late",
+    "flicker": "late",
+    "lost: never visible": "gone",
+    "lost: vanished": "gone",
+}
+"""Checked messages in three groups: late was missing and shown again, gone was missing to the end. Of the other fates
+nobody knows whether they are losses."""
+
 
 class Fate(NamedTuple):
     """The end of one message's story."""

@@ -26,6 +26,7 @@ from analysis.sums.over_time import OverTime
 from analysis.sums.requests import Requests
 from analysis.sums.sampled import Sampled
 from analysis.sums.unproven import Unproven
+from analysis.symptoms.symptoms import Symptoms
 
 
 class Sum(Protocol):
@@ -62,6 +63,7 @@ class Judged:
         self.unproven = Unproven()
         self.exposure = Exposure(episodes)
         self.sampled = Sampled()
+        self.symptoms = Symptoms(start_ns)
 
     def add(self, checked: Checked) -> None:
         """Take in one judged conversation."""
@@ -78,6 +80,7 @@ class Judged:
             self.instances,
             self.unproven,
             self.exposure,
+            self.symptoms,
         ):
             part.add_proven(proven)
 

@@ -53,6 +53,11 @@ class Listed:
         return self.row.view == "search"
 
 
+def of_history(entry: Listed) -> bool:
+    """Whether a recall of a history was checked; one that asks for facts has no order."""
+    return entry.judgement.checked and not entry.search
+
+
 def spoken(text: str) -> str:
     """The text of a message without the token it starts with."""
     return text.partition("] ")[2] if text.startswith("[") and read(None, text) else text
@@ -71,10 +76,15 @@ def read_sent(conversation: Conversation, contract: Contract | None = None) -> d
             attempts.setdefault(key, []).append((append, place))
             if key not in sent:
                 sent[key] = Sent(_message(append, place), said, append, 1, append.start_ns, append.start_ns)
-    for key, several in attempts.items():
-        if len(several) > 1:
-            sent[key] = _several(several)
-    if contract is not None and contract.window.tokens is not None:
+    resent = {key: _several(several) for key, several in attempts.items() if len(several) > 1}
+    sent |= resent
+    if contract is None:
+        return sent
+    may_go = contract.ttl is not None or any(row.outcome != "fail" for _, row in conversation.deletes)
+    loose = may_go or contract.dedupe == "none" or contract.order_slack_ms > 0
+    for entry in resent.values():
+        entry.message.loose = loose and entry.message.attempts > 1
+    if contract.window.tokens is not None:
         for message, said, *_ in sent.values():
             message.tokens_min, message.tokens_max = _tokens(said, contract)
     return sent

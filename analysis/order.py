@@ -40,8 +40,8 @@ class Orders:
         terms = self._terms
         if terms.slack_ns is None:
             return False
-        if terms.slack_ns or terms.stores_resends:
-            shown = [m for m in shown if not terms.repeated(m) and self._settled(m, start_ns)]
+        if terms.slack_ns or any(m.loose for m in shown):
+            shown = [m for m in shown if not m.loose and self._settled(m, start_ns)]
         fits = self._fits(shown)
         opposed = any(_opposed(shown, earlier, terms) for earlier in (self._unmerged if fits else self._lists))
         if fits:

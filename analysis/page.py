@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from analysis.judged import Judged
-from analysis.pictures import instance_matrix, loss_over_time
+from analysis.pictures import age_curve, instance_matrix, loss_over_time
+from analysis.promises import promises
 from analysis.record import Record
 from analysis.report import model
 from analysis.results import Results, Scenario
@@ -45,8 +46,15 @@ def page(record: Record, judged: Judged, results: Results) -> model.Report:
         latency_reliable=results.latency_reliable,
         arrivals=results.arrivals,
         loss_over_time=loss_over_time(judged.over_time, [scenario.name for scenario in results.scenarios]),
+        power=results.power,
+        faults=results.faults,
         instance_matrix=instance_matrix(judged.instances),
-        worst_conversations=worst_conversations(judged.gravest, start_ns),
+        ages=age_curve(judged.symptoms.pairs, [scenario.name for scenario in results.scenarios]),
+        causes=results.causes,
+        promises=promises(results.contract, results.effective_contract),
+        effective=results.effective_contract,
+        failures=_failures(judged),
+        worst_conversations=worst_conversations(judged.gravest, start_ns, record.directory),
         unverifiable=_unverifiable(judged, results.scenarios),
     )
 
@@ -70,6 +78,21 @@ def _spec(defect: object) -> str:
         return str(msgspec.convert(defect, Spec))
     except msgspec.ValidationError:
         return str(defect)
+
+
+def _failures(judged: Judged) -> list[model.Failed]:
+    """Requests that were no success, most frequent first."""
+    numbers = sorted(judged.symptoms.failures.number.items(), key=lambda item: (-item[1], item[0]))
+    return [
+        model.Failed(
+            scenario=failure.scenario,
+            kind=failure.kind,
+            outcome="info" if failure.outcome == "info" else "fail",
+            why=failure.why,
+            number=number,
+        )
+        for failure, number in numbers
+    ]
 
 
 def _unverifiable(judged: Judged, scenarios: Sequence[Scenario]) -> list[model.Unverifiable]:

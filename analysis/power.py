@@ -25,7 +25,7 @@ from analysis.load import load
 from analysis.reason import Reason
 from analysis.record import Conversation
 from analysis.sums.sampled import digest
-from goldfish.contract import Contract, Page
+from goldfish.contract import Contract, Page, Ttl
 from goldfish.oplog import Append, Footer, Header, Odd, Recall, encode_runs, listing
 from goldfish.rule import NEVER
 from goldfish.run import TRANSCRIPT, Run, write_run
@@ -141,8 +141,9 @@ def _plant(folder: Path, conversations: Sequence[Conversation], contract: Contra
 def _named(folder: Path, contract: Contract) -> set[tuple[str, int, Name]]:
     """The absences that the checker names: conversation, recall and message."""
     found = set()
-    for conversation in load(folder).conversations.values():
-        for finding in check(conversation, contract).findings:
+    record = load(folder)
+    for conversation in record.conversations.values():
+        for finding in check(conversation, contract, record.company(conversation)).findings:
             if finding.anomaly == "missing" and finding.device is not None and finding.seq is not None:
                 found.add((conversation.name, finding.recall.id, (finding.device, finding.seq)))
     return found
@@ -173,6 +174,7 @@ class _Thief:
             if append.outcome == "ok" and append.end_ns <= first_shown_ns.get(name, NEVER)
         }
         self._begun_ns = min((append.start_ns for _, append in conversation.appends), default=0)
+        self._sessions = {append.session for _, append in conversation.appends}
         devices = {append.device for _, append in conversation.appends}
         self._plain = (
             not conversation.deletes
@@ -215,17 +217,24 @@ class _Thief:
         bounded = not contract.window.unbounded or recall.limit is not None or contract.page != Page()
         return (
             self._plain
+            and recall.limit != 0
             and (contract.roles is None or self._roles[name] in contract.roles)
             and append.end_ns + contract.visibility_ns < recall.start_ns
-            and (contract.ttl is None or recall.end_ns < self._begun_ns + contract.ttl.seconds * 1e9)
+            and (contract.ttl is None or self._fresh(recall, contract.ttl))
             and (not bounded or self._older(append, own - {name}))
         )
+
+    def _fresh(self, recall: Recall, ttl: Ttl) -> bool:
+        """Whether nothing of the conversation can have expired; what a user said elsewhere nobody looks up here."""
+        return ttl.unit != "user" and recall.end_ns < self._begun_ns + ttl.seconds * 1e9
 
     def _older(self, append: Append, others: set[Name]) -> bool:
         """Whether a list shows something that certainly stands before what an append wrote."""
         contract = self._contract
         if contract.order == "unspecified" or contract.window.pinned:
             return False
+        if len(self._sessions) > 1 and not contract.window.unbounded:
+            return False  # a window may be cut session by session, so that one of them says nothing of another
         return any(
             other.outcome == "ok" and other.end_ns + contract.order_slack_ms * 1e6 < append.start_ns
             for other in map(self._appends.__getitem__, others)

@@ -19,6 +19,7 @@ from goldfish.errors import RecordError
 RESULTS = "results.json"
 FINDINGS = "findings.parquet"
 SUMMARY = "summary.md"
+JUNIT = "junit.xml"
 REPORT = "report.html"
 
 
@@ -29,6 +30,7 @@ class Outputs(NamedTuple):
     findings: pa.Table
     users: pa.Table
     summary: str
+    junit: bytes
     report: str
 
 
@@ -49,6 +51,7 @@ def publish(directory: Path, outputs: Outputs) -> None:
             directory / SUMMARY,
             lambda path: path.write_text(outputs.summary, encoding="utf-8", errors="backslashreplace"),
         )
+        _replace(directory / JUNIT, lambda path: path.write_bytes(outputs.junit))
         payload = msgspec.json.format(msgspec.json.encode(outputs.results), indent=2) + b"\n"
         _replace(directory / RESULTS, lambda path: path.write_bytes(payload))
     except OSError as error:

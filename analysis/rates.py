@@ -55,7 +55,11 @@ def estimate(events: ArrayLike, trials: ArrayLike, confidence: float) -> Rate:
         trials: trials per user, integers of the same length; users without a trial are left out.
         confidence: level of the two-sided interval, e.g. 0.95.
     """
-    users = alike(events, trials)
+    return rate_of(alike(events, trials), confidence)
+
+
+def rate_of(users: Users, confidence: float) -> Rate:
+    """The same of users that are put together already; each has a trial."""
     clusters = int(users.total)
     if clusters == 0:
         return Rate(0, 0, None, 0.0, 1.0, None, 0, users)

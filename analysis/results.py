@@ -7,6 +7,9 @@ from typing import Any
 
 import msgspec
 
+from analysis.causes.cause import Cause
+from analysis.causes.effective import EffectiveContract
+from analysis.diagnosis import ClassRate, Diagnosis
 from analysis.fates import LOST
 from analysis.faults import Fault
 from analysis.fitness import Arrivals, LoadProcess, arrivals, load_processes
@@ -101,13 +104,15 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     requests: dict[str, Requests]
     anomalies: dict[str, int]
     """Findings per class."""
+    classes: dict[str, ClassRate] = {}
+    """Conversations with a finding of a class, for every class that was found in some scenario."""
     latency_ms: dict[str, Latency | None]
     throughput: dict[str, float | None]
     """Ok requests of the load phase per second, by kind."""
 
 
 class Results(msgspec.Struct, frozen=True, kw_only=True):
-    """The content of ``results.json``; the fields that later analyses fill are null or empty until then."""
+    """The content of ``results.json``; what was not measured is null or empty."""
 
     schema: int = SCHEMA
     run: str
@@ -116,11 +121,17 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     reasons: list[Reason]
     contract: Contract
     budget: Budget
-    effective_contract: None = None
+    effective_contract: EffectiveContract | None = None
+    """What the memory behaves like, if something was lost."""
+    causes: list[Cause] = []
+    """Likely causes of the harm, the likeliest first; none if nothing was harmed."""
     power: Power
     """What the run would have seen, had it happened."""
     faults: list[Fault] = []
     """What was done to the deployment, in the order it was asked for."""
+    until_proven: bool = False
+    """The run was to end when something was proven: its budgets are tested accordingly; its intervals are still those
+    of a run of fixed length."""
     skipped: list[Skipped]
     scenarios: list[Scenario]
     load_processes: list[LoadProcess]
@@ -139,9 +150,11 @@ def results(
     *,
     power: Power = UNTRIED,
     faults: Sequence[Fault] = (),
+    diagnosis: Diagnosis | None = None,
 ) -> Results:
-    """Put together what was counted and decided."""
+    """Put together what was counted, decided and suspected."""
     run = record.run
+    diagnosis = diagnosis or Diagnosis()
     processes = load_processes(record.logs)
     return Results(
         run=run.run,
@@ -150,17 +163,20 @@ def results(
         reasons=verdict.reasons,
         contract=contract,
         budget=budget,
+        effective_contract=diagnosis.effective,
+        causes=diagnosis.causes,
         power=power,
         faults=list(faults),
+        until_proven=run.until_proven,
         skipped=run.skipped,
-        scenarios=[_scenario(tally) for tally in tallies],
+        scenarios=[_scenario(tally, diagnosis.classes.get(tally.name, {})) for tally in tallies],
         load_processes=processes,
         latency_reliable=not any(process.saturated for process in processes),
         arrivals=arrivals(run.turns_per_second, run.counters),
     )
 
 
-def _scenario(tally: Tally) -> Scenario:
+def _scenario(tally: Tally, classes: dict[str, ClassRate]) -> Scenario:
     recalls, harmed = tally.recalls, tally.conversations
     return Scenario(
         name=tally.name,
@@ -174,6 +190,7 @@ def _scenario(tally: Tally) -> Scenario:
             if kind in ("append", "recall") or any(outcomes.values())
         },
         anomalies=dict(sorted(tally.findings.items(), key=lambda item: (-item[1], item[0]))),
+        classes=classes,
         latency_ms={kind: Latency(**latency) if latency else None for kind, latency in tally.latency_ms.items()},
         throughput=tally.throughput,
     )

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
 from goldfish.table import NOTHING, REASONS_MAX, headline, plain, share, span, told
+
+CAUSES_MAX = 3
 
 # Whatever could start markup, a table cell, an automatic link, a mention or a reference to an issue.
 _SPECIAL = re.compile(r"[\\`*_\[\]#|~$@]|\.(?=[^\s\d])|:(?=/)")
@@ -27,12 +30,19 @@ def summary(results: Mapping[str, Any]) -> str:
     lines.append("")
     for skipped in results["skipped"]:
         lines.append(f"- skipped {_escape(skipped['scenario'])}: {_escape(skipped['reason'])}")
+    for cause in results["causes"][:CAUSES_MAX]:
+        lines.append(f"- **likely cause**: {_escape(cause['title'])} (about {cause['explains']:.0%} of it)")
+        lines += [f"  - for: {_escape(evidence)}" for evidence in cause["evidence_for"]]
+        lines += [f"  - against: {_escape(evidence)}" for evidence in cause["evidence_against"]]
+        lines.append(f"  - look: {_escape(cause['remedy'])}")
     reasons = results["reasons"]
     for reason in reasons[:REASONS_MAX]:
         where = f" {_escape(reason['scenario'])}" if reason["scenario"] else ""
         lines.append(f"- **{_escape(reason['code'])}**{where}: {_escape(reason['text'])}")
     if len(reasons) > REASONS_MAX:
         lines.append(f"- and {len(reasons) - REASONS_MAX:,} more in results.json")
+    run = _escape(shlex.quote(plain(results["run"], 200)))
+    lines += ["", f"More: report.html in the run directory; one conversation: goldfish show runs/{run} CONVERSATION"]
     return "\n".join(lines) + "\n"
 
 

@@ -39,7 +39,7 @@ class Tail:
             and terms.slack_ns == 0
             and terms.ttl_ns is None
             and not terms.stores_resends
-            and not any(m.failed and m.shown_ns < NEVER for m in messages)
+            and not any(m.loose or (m.failed and m.shown_ns < NEVER) for m in messages)
         )
         self._settled_by: list[int] = []
         """By place: the latest moment at which something before it was stored, of what certainly was; -1: nothing."""

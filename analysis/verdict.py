@@ -68,7 +68,7 @@ def decide(
     """
     run, where = record.run, str(record.directory)
     fitness = unfit(load_processes(record.logs), arrivals(run.turns_per_second, run.counters))
-    claimed = budgets.claims(tallies, budget)
+    claimed = budgets.claims(tallies, budget, sequential=run.until_proven)
     slow, slow_doubts = budgets.too_slow(tallies, budget, reliable=not fitness)
     disorder = _disorder(judged, tallies, budget, where)
     failing = [

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections import Counter
+from pathlib import Path
 
 from analysis.check import Checked, level
 from analysis.listed import Listed, Sent, named, spoken
@@ -15,12 +17,16 @@ NOT_OWED_MAX = 100
 """Messages that a recall neither showed nor owed, kept for context: the latest ones."""
 
 
-def worst_conversations(gravest: Gravest, start_ns: int) -> list[WorstConversation]:
-    """The conversations with the gravest findings, the gravest first."""
-    return [_evidence(checked, start_ns) for checked in gravest.conversations]
+WORST = 8
+"""Conversations shown."""
 
 
-def _evidence(checked: Checked, start_ns: int) -> WorstConversation:
+def worst_conversations(gravest: Gravest, start_ns: int, directory: Path) -> list[WorstConversation]:
+    """The conversations with the gravest findings, of every scenario and class first one."""
+    return [_evidence(checked, start_ns, directory) for checked in gravest.conversations(WORST)]
+
+
+def _evidence(checked: Checked, start_ns: int, directory: Path) -> WorstConversation:
     """The recall with the most findings stands for its conversation."""
 
     grave = Counter(finding.line for finding in checked.findings if finding.zero_tolerance)
@@ -36,6 +42,8 @@ def _evidence(checked: Checked, start_ns: int) -> WorstConversation:
         story=story(checked, entry, start_ns),
         request_ids=[f"{process}-{entry.row.id}", *(f"{process}-{id_}" for id_ in appends)],
         rows=_rows(checked, entry, start_ns),
+        classes=sorted({finding.anomaly for finding in checked.findings}),
+        command=shlex.join(["goldfish", "show", str(directory), checked.conversation.name]),
     )
 
 

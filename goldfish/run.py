@@ -11,6 +11,7 @@ import msgspec
 
 from goldfish.contract import Budget, Contract
 from goldfish.errors import RecordError
+from goldfish.sequential import Evidence
 
 SCHEMA = 1
 FILE = "run.json"
@@ -51,6 +52,8 @@ class Counters(msgspec.Struct, kw_only=True):
     requests: dict[str, dict[str, int]] = {}
     """Scenario → kind → requests shown to Locust: all but those that were cut off."""
     lateness: Lateness | None = None
+    evidence: dict[str, Evidence] = {}
+    """Scenario → what users add up to whose stories are closed; in runs that end when something is proven."""
 
 
 class Run(msgspec.Struct, kw_only=True):
@@ -91,6 +94,10 @@ class Run(msgspec.Struct, kw_only=True):
     """Load processes that never told their end, and what is known of each."""
     problems: list[str] = msgspec.field(default_factory=list)
     """What went wrong in the swarm itself, such as a story that raised: what it would have found is unknown."""
+    until_proven: bool = False
+    """The run was to end as soon as its budget was proven to be kept or not; its budgets are tested accordingly."""
+    proven: str | None = None
+    """What was proven when it ended for that."""
     ended: str | None = None
     """Why the run ended; None while it is under way or if nobody could say."""
 

@@ -30,6 +30,8 @@ _FOUND = {
     "over-retained": "messages were listed that must have expired",
     "resurrected": "deleted messages were listed",
     "window-overrun": "more was listed than may be",
+    "conversations-harmed": "more conversations were harmed than tolerated",
+    "latency": "requests took longer than tolerated",
 }
 # Control characters drive the terminal; bidirectional controls turn a line around.
 _HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
@@ -78,7 +80,22 @@ def headline(results: Mapping[str, Any]) -> str:
     worst = max((scenario["recalls"]["high"] for scenario in scenarios), default=1.0)
     level = results["budget"]["confidence"]
     sentence = f"PASS: {found}; with {level:.0%} confidence every scenario's loss rate is below {share(worst)}."
+    if results.get("until_proven") and _at_stake(results):
+        sentence = f"PASS: {found}; every budget is proven to be kept, by tests that may be looked at any time."
     return sentence if results["exit_code"] == 0 else f"{sentence} But too many requests failed."
+
+
+def _at_stake(results: Mapping[str, Any]) -> bool:
+    """Whether there is a loss budget above 0, which intervals of a fixed length cannot be held against."""
+    return any(results["budget"].get(name) for name in ("context_loss", "conversations_harmed"))
+
+
+def cause(results: Mapping[str, Any]) -> str:
+    """The likeliest cause in a line, and how much it accounts for."""
+    first, *others = results["causes"]
+    of = "what was missing" if first["anomaly"] == "missing" else f"the {plain(first['anomaly'], 40)} elements"
+    line = f"{plain(first['title'])} (accounts for about {first['explains']:.0%} of {of})"
+    return f"{line}; {count(len(others), 'other')} in the report" if others else line
 
 
 def told(results: Mapping[str, Any]) -> str:
@@ -104,8 +121,10 @@ def render(results: Mapping[str, Any]) -> RenderableType:
     for skipped in results["skipped"]:
         parts.append(Text(f"skipped {plain(skipped['scenario'], 100)}: {plain(skipped['reason'])}", style="dim"))
     reasons = results["reasons"]
-    if reasons:
+    if reasons or results["causes"]:
         parts.append(Text())
+    if results["causes"]:
+        parts.append(Text.assemble(("likely cause: ", "bold"), cause(results)))
     for reason in reasons[:REASONS_MAX]:
         where = f" {plain(reason['scenario'], 100)}" if reason["scenario"] else ""
         parts.append(Text.assemble((f"{reason['code']}{where}: ", "bold"), plain(reason["text"])))
@@ -118,6 +137,8 @@ def _cells(scenario: Mapping[str, Any]) -> list[Text]:
     recalls, conversations, messages = scenario["recalls"], scenario["conversations"], scenario["messages"]
     bad = "red" if recalls["lossy"] else ""
     interval = span(recalls["low"], recalls["high"]) if recalls["checked"] else NOTHING
+    if scenario.get("incidents") and (recalls["low"], recalls["high"]) == (0, 1):
+        interval = count(scenario["incidents"], "incident")
     late = messages["stale"] + messages["flicker"]
     return [
         Text(plain(scenario["name"], 100)),

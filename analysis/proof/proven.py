@@ -63,6 +63,9 @@ class Proven:
         self.shown: Mask = (proof.shown < messages.never)[own]
         self.ended: Ints = batch.tables["append"]["end"][messages.append][own]
         """End of the append, whatever its outcome."""
+        places = np.cumsum(number[batch.tables["append"]["conversation"]] != NONE) - 1
+        self.append: Ints = places[messages.append][own]
+        """Its append, as a row of ``operations``."""
         self.written: Ints = batch.tables["append"]["manner"][messages.append][own]
         """Manner of the append."""
 
@@ -77,6 +80,8 @@ class Proven:
         self.end: Ints = batch.tables["recall"]["end"][row]
         self.read: Ints = batch.tables["recall"]["manner"][row]
         """Manner of the recall."""
+        self.odd: Ints = batch.tables["recall"]["odd"][row].astype(np.int64)
+        """Listed elements that nobody of us wrote; none that would be a finding."""
         listed = self.answered[lists.recall]
         self.run_recall: Ints = recall[lists.recall[listed]]
         self.run_first: Ints = place[lists.first[listed]]

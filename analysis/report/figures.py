@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from analysis.report.hostile import visible
@@ -11,8 +12,8 @@ from analysis.report.numbers import share
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from analysis.report.model import InstanceMatrix, LossOverTime, LossSeries, Report
-    from analysis.results import Scenario
+    from analysis.report.model import AgeCurve, InstanceMatrix, LossOverTime, LossSeries, Report
+    from analysis.results import Latency, Scenario
 
 DOTS_PX = 150
 """Width of the picture of a rate and its interval."""
@@ -25,6 +26,16 @@ TABLE_ROWS_MAX = 30
 
 HEATS = (0.0, 0.001, 0.01, 0.05, 0.15, 0.3, 0.6)
 """A cell is as hot as the number of these shares that its own exceeds."""
+
+
+FAULTS_MAX = 100
+"""Bands drawn."""
+
+AGE_PAIRS_MIN = 20
+"""Fewer pairs of an age tell nothing about it."""
+
+KINS = {"same": "same instance", "other": "another instance", "unknown": "unknown instance"}
+"""How the reading instance is related to the writing one, in words."""
 
 
 class Dots(NamedTuple):
@@ -42,6 +53,30 @@ class Cell(NamedTuple):
     missing: int
     share: float | None
     heat: int
+
+
+class Bar(NamedTuple):
+    """Latency quantiles on the logarithmic axis shared by all."""
+
+    p50_px: float
+    p95_px: float
+    p99_px: float
+
+
+class AgeRow(NamedTuple):
+    """Messages of one age, by how the instances that wrote and read are related."""
+
+    age: str
+    cells: list[tuple[int, int]]
+    """Missing and all pairs, one for each kin of the table."""
+
+
+class AgeTable(NamedTuple):
+    """The age curve in words and numbers."""
+
+    sentence: str
+    kins: list[str]
+    rows: list[AgeRow]
 
 
 class TimeTable(NamedTuple):
@@ -77,15 +112,115 @@ def cells(matrix: InstanceMatrix) -> list[list[Cell]]:
     ]
 
 
+def heat(value: float | None) -> int:
+    """How hot a share is, from 0 to the number of steps."""
+    return sum((value or 0) > step for step in HEATS)
+
+
+def bar(latency: Latency, least: float, most: float) -> Bar:
+    """Where quantiles stand on an axis from ``least`` to ``most`` milliseconds."""
+    span = math.log(most / least) or 1.0
+    places = (
+        math.log(min(max(value, least), most) / least) / span for value in (latency.p50, latency.p95, latency.p99)
+    )
+    return Bar(*(round(place * DOTS_PX, 1) for place in places))
+
+
+def latency_axis(scenarios: Sequence[Scenario]) -> tuple[float, float] | None:
+    """Powers of ten that hold all medians and 99th percentiles; None without a latency."""
+    told = [latency for scenario in scenarios for latency in scenario.latency_ms.values() if latency]
+    if not told:
+        return None
+    least, most = min(latency.p50 for latency in told), max(latency.p99 for latency in told)
+    low = 10.0 ** math.floor(math.log10(max(least, 0.001)))
+    return low, max(10.0 ** math.ceil(math.log10(max(most, 0.001))), low * 10)
+
+
+def ages(report: Report) -> dict[str, Any]:
+    """What the page's script draws of ages; a bin without a pair has no share."""
+    curve = report.ages
+    if curve is None:
+        return {"bins": [], "series": []}
+    return {
+        "bins": [f"< {_age(curve.edges_ms[0])}", *(f"{_age(edge)}" for edge in curve.edges_ms)],
+        "series": [
+            {"scenario": series.scenario_at, "kin": series.kin, "missing": series.missing, "pairs": series.pairs}
+            for series in _placed(curve, report)
+        ],
+    }
+
+
+def age_table(report: Report) -> AgeTable | None:
+    """The same in words and numbers, all scenarios together."""
+    curve = report.ages
+    if curve is None or not curve.series:
+        return None
+    kins = [kin for kin in KINS if any(series.kin == kin for series in curve.series)]
+    sums = {
+        kin: [
+            (sum(missing), sum(pairs))
+            for missing, pairs in zip(
+                zip(*(series.missing for series in curve.series if series.kin == kin), strict=True),
+                zip(*(series.pairs for series in curve.series if series.kin == kin), strict=True),
+                strict=True,
+            )
+        ]
+        for kin in kins
+    }
+    names = [f"less than {_age(curve.edges_ms[0])}"]
+    names += [f"{_age(begin)} to {_age(end)}" for begin, end in pairwise(curve.edges_ms)]
+    names.append(f"{_age(curve.edges_ms[-1])} and more")
+    rows = [AgeRow(name, [sums[kin][at] for kin in kins]) for at, name in enumerate(names)]
+    used = [at for at, row in enumerate(rows) if any(pairs for _, pairs in row.cells)]
+    return AgeTable(_age_sentence(rows), [KINS[kin] for kin in kins], rows[used[0] : used[-1] + 1] if used else [])
+
+
+def _age_sentence(rows: list[AgeRow]) -> str:
+    """What the curve does, in words."""
+    totals = [(row.age, sum(m for m, _ in row.cells), sum(p for _, p in row.cells)) for row in rows]
+    told = [(age, missing / pairs) for age, missing, pairs in totals if pairs >= AGE_PAIRS_MIN]
+    if len(told) < 2:
+        return "Too few messages to tell how their age matters."
+    (young, first), (old, last) = told[0], told[-1]
+    peak_age, peak = max(told, key=lambda entry: entry[1])
+    ends = f"At an age of {young} {share(first)} were missing, at {old} {share(last)}"
+    return f"{ends}; at most {share(peak)}, at {peak_age}."
+
+
+class _Placed(NamedTuple):
+    scenario_at: int
+    kin: str
+    missing: list[int]
+    pairs: list[int]
+
+
+def _placed(curve: AgeCurve, report: Report) -> list[_Placed]:
+    """Series with the number of their scenario on the page instead of its name."""
+    names = [scenario.name for scenario in report.scenarios]
+    return [
+        _Placed(names.index(series.scenario), series.kin, series.missing, series.pairs)
+        for series in curve.series
+        if series.scenario in names
+    ]
+
+
+def _age(ms: float) -> str:
+    return f"{ms:g} ms" if ms < 1_000 else f"{ms / 1_000:g} s"
+
+
 def chart(report: Report) -> dict[str, Any]:
     """What the page's script draws: the lines share one axis of time; a bin without a checked recall has no share."""
     loss = _merged(report.loss_over_time, BINS_MAX)
     if loss is None:
-        return {"bin_s": 0, "seconds": [], "series": []}
+        return {"bin_s": 0, "seconds": [], "series": [], "faults": []}
     axis = _axis(loss)
     return {
         "bin_s": loss.bin_s,
         "seconds": axis,
+        "faults": [
+            {"name": visible(f"{fault.kind}@{fault.part}", 60), "begin": fault.requested_s, "end": fault.healthy_s}
+            for fault in report.faults[:FAULTS_MAX]
+        ],
         "series": [
             {"name": visible(series.scenario, 60), "checked": checked, "lossy": lossy}
             for series in loss.series
@@ -166,7 +301,7 @@ def _aligned(series: LossSeries, axis: list[float]) -> tuple[list[int], list[int
 
 def _cell(pairs: int, missing: int) -> Cell:
     missing_share = missing / pairs if pairs else None
-    return Cell(pairs, missing, missing_share, sum((missing_share or 0) > heat for heat in HEATS))
+    return Cell(pairs, missing, missing_share, heat(missing_share))
 
 
 def _rounds(power: int) -> tuple[float, ...]:

@@ -13,9 +13,14 @@ from typing import Literal
 
 import msgspec
 
+from analysis.causes.cause import Cause
+from analysis.causes.effective import EffectiveContract
+from analysis.faults import Fault
 from analysis.fitness import Arrivals, LoadProcess
+from analysis.power import UNTRIED, Power
 from analysis.reason import Reason
 from analysis.results import Scenario
+from analysis.symptoms.pairs import Kin
 from analysis.verdict import Outcome
 from goldfish.run import Skipped
 
@@ -62,6 +67,44 @@ class InstanceMatrix(msgspec.Struct, frozen=True, kw_only=True):
     missing: list[list[int]]
 
 
+class AgeSeries(msgspec.Struct, frozen=True, kw_only=True):
+    """Pairs of one scenario by age, one number a bin."""
+
+    scenario: str
+    kin: Kin
+    missing: list[int]
+    pairs: list[int]
+    """Shown or missing."""
+
+
+class AgeCurve(msgspec.Struct, frozen=True, kw_only=True):
+    """Missing messages by how long ago they had been acknowledged when the recall began."""
+
+    edges_ms: list[float]
+    """Ends of the bins: the first bin is below the first of them, the last one at or above the last."""
+    series: list[AgeSeries]
+
+
+class Failed(msgspec.Struct, frozen=True, kw_only=True):
+    """Requests that were no success, of one kind and for one reason."""
+
+    scenario: str
+    kind: str
+    outcome: Literal["fail", "info"]
+    """info: nobody knows whether it was done."""
+    why: str
+    number: int
+
+
+class Promise(msgspec.Struct, frozen=True, kw_only=True):
+    """One clause of the contract."""
+
+    name: str
+    declared: str
+    behaves: str | None = None
+    """What the memory behaves like, where that is known and something else."""
+
+
 class Owed(msgspec.Struct, frozen=True, kw_only=True):
     """A message the recall had to show, or (mark ``not-owed``) one it did not have to."""
 
@@ -103,6 +146,10 @@ class WorstConversation(msgspec.Struct, frozen=True, kw_only=True):
     """One sentence: who read when, what was owed since when, what came back."""
     request_ids: list[str]
     rows: list[Row]
+    classes: list[str] = []
+    """Classes of its findings."""
+    command: str = ""
+    """What to type to see all of it."""
 
 
 class Unverifiable(msgspec.Struct, frozen=True, kw_only=True):
@@ -145,6 +192,15 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     arrivals: Arrivals | None = None
     """With open arrivals: how punctually turns began."""
     loss_over_time: LossOverTime | None = None
+    power: Power = UNTRIED
+    faults: list[Fault] = []
     instance_matrix: InstanceMatrix | None = None
+    ages: AgeCurve | None = None
+    causes: list[Cause] = []
+    """Likely causes, the likeliest first."""
+    promises: list[Promise] = []
+    effective: EffectiveContract | None = None
+    """How the contract that is kept was found; None if nothing was lost."""
+    failures: list[Failed] = []
     worst_conversations: list[WorstConversation] = []
     unverifiable: list[Unverifiable] = []

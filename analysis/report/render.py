@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 REASONS_MAX = 40
 SCENARIOS_MAX = 60
 INSTANCES_MAX = 16
-WORST_MAX = 3
+WORST_MAX = 8
+FAILURES_MAX = 60
+CLASSES_MAX = 20
 PROCESSES_MAX = 64
 UNVERIFIABLE_MAX = 60
 REQUEST_IDS_MAX = 12
@@ -47,7 +49,12 @@ def render(report: Report) -> str:
             report=report,
             scenarios=report.scenarios[:SCENARIOS_MAX],
             reasons=report.reasons[:REASONS_MAX],
+            scenario_at={scenario.name: at for at, scenario in enumerate(report.scenarios[:SCENARIOS_MAX])},
+            classes=_classes(report),
+            unfound=[name for name in ANOMALIES if not any(name in s.anomalies for s in report.scenarios)],
+            heat=figures.heat,
             worst=[(worst, shown_rows(worst.rows)) for worst in report.worst_conversations[:WORST_MAX]],
+            failures=report.failures[:FAILURES_MAX],
             unverifiable=report.unverifiable[:UNVERIFIABLE_MAX],
             skipped=report.skipped[:SCENARIOS_MAX],
             findings=_findings(report),
@@ -59,7 +66,11 @@ def render(report: Report) -> str:
             cells=figures.cells(report.instance_matrix) if report.instance_matrix else [],
             instances_max=INSTANCES_MAX,
             time_table=figures.time_table(report),
+            age_table=figures.age_table(report),
+            latency_axis=figures.latency_axis(report.scenarios[:SCENARIOS_MAX]),
+            bar=figures.bar,
             chart=Markup(script_json(figures.chart(report))),
+            ages=Markup(script_json(figures.ages(report))),
             style=Markup(style),
             script=Markup(script),
             style_hash=_hash(style),
@@ -84,6 +95,12 @@ def _findings(report: Report) -> list[tuple[str, str, int, list[tuple[str, int]]
         for name, where in found.items()
     ]
     return sorted(rows, key=lambda row: -row[2])
+
+
+def _classes(report: Report) -> list[tuple[str, str]]:
+    """Classes beside loss that were found, and what each means."""
+    found = dict.fromkeys(name for scenario in report.scenarios for name in scenario.classes if name != "missing")
+    return [(name, ANOMALIES[name].meaning if name in ANOMALIES else "") for name in list(found)[:CLASSES_MAX]]
 
 
 @cache

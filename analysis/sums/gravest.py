@@ -1,38 +1,50 @@
-"""The conversations with the gravest findings, kept whole to be shown as evidence."""
+"""The conversations with the gravest findings, kept whole to be shown as evidence: of every scenario and class some."""
 
 from __future__ import annotations
 
 from analysis.check import Checked
 from analysis.sums.place import Place, place
 
-KEPT = 3
+KEPT = 2
+"""Conversations kept of each scenario and class."""
+
+Lightness = tuple[int, int, int]
+Ranked = tuple[Lightness, Place, Checked]
 
 
 class Gravest:
-    """The gravest first: leaks and altered contents, then lossy recalls, then the rest; of equals the earlier."""
+    """By scenario and class, the gravest first: leaks and altered contents, then lossy recalls, then the rest."""
 
     def __init__(self) -> None:
-        self._ranked: list[tuple[tuple[int, int, int], Place, Checked]] = []
+        self._ranked: dict[tuple[str, str], list[Ranked]] = {}
 
-    @property
-    def conversations(self) -> list[Checked]:
-        """The gravest first."""
-        return [checked for _, _, checked in self._ranked]
+    def conversations(self, most: int) -> list[Checked]:
+        """The gravest of each scenario and class in turn, then the next gravest of each; each one once."""
+        rounds = [
+            sorted((ranked[at] for ranked in self._ranked.values() if at < len(ranked)), key=lambda entry: entry[:2])
+            for at in range(KEPT)
+        ]
+        once = {entry[1]: entry[2] for ranked in rounds for entry in ranked}
+        return list(once.values())[:most]
 
     def add(self, checked: Checked) -> None:
         """Take in one judged conversation."""
-        if checked.findings:
-            self._offer([(_lightness(checked), place(checked.conversation), checked)])
+        if not checked.findings:
+            return
+        entry = _lightness(checked), place(checked.conversation), checked
+        for anomaly in {finding.anomaly for finding in checked.findings}:
+            self._offer((checked.conversation.scenario, anomaly), [entry])
 
     def merge(self, other: Gravest) -> None:
         """Take in another share."""
-        self._offer(other._ranked)
+        for key, ranked in other._ranked.items():
+            self._offer(key, ranked)
 
-    def _offer(self, more: list[tuple[tuple[int, int, int], Place, Checked]]) -> None:
-        self._ranked = sorted([*self._ranked, *more], key=lambda entry: entry[:2])[:KEPT]
+    def _offer(self, key: tuple[str, str], more: list[Ranked]) -> None:
+        self._ranked[key] = sorted([*self._ranked.get(key, []), *more], key=lambda entry: entry[:2])[:KEPT]
 
 
-def _lightness(checked: Checked) -> tuple[int, int, int]:
+def _lightness(checked: Checked) -> Lightness:
     """Smaller for graver."""
     grave = sum(finding.zero_tolerance for finding in checked.findings)
     return -grave, -checked.recalls_lossy, -len(checked.findings)

@@ -13,6 +13,7 @@ from typing import Any
 import click
 import msgspec
 
+from goldfish.cli.share import Share
 from goldfish.errors import GoldfishError
 from goldfish.terminal import mend_streams
 
@@ -111,6 +112,11 @@ def up(store: str, instances: int, balance: str, defects: tuple[str, ...], port:
     "--processes", type=click.IntRange(1, 64), default=1, show_default=True, help="Load processes, one a core."
 )
 @click.option(
+    "--until-proven",
+    is_flag=True,
+    help="End as soon as the budget is proven to be kept, or not to be; -t is the longest then.  [default: 600]",
+)
+@click.option(
     "--turns-per-second",
     type=click.FloatRange(0, 100_000, min_open=True),
     help="Open arrivals: turns begin at this rate over all users.  [default: every user at its own pace]",
@@ -135,6 +141,7 @@ def run(
     time_s: int | None,
     turns: int | None,
     processes: int,
+    until_proven: bool,
     turns_per_second: float | None,
     seed: int | None,
     out: Path,
@@ -153,8 +160,9 @@ def run(
         connection=connection,
         users=users,
         spawn_rate=spawn_rate or min(users, 100),
-        time_s=time_s if time_s or turns else 60,
+        time_s=time_s if time_s or turns else 600 if until_proven else 60,
         turns=turns,
+        until_proven=until_proven,
         processes=processes,
         turns_per_second=turns_per_second,
         seed=seed,
@@ -197,6 +205,52 @@ def show(run_directory: Path, conversation: str, curl: bool) -> int:
 
     show_conversation(run_directory, conversation, curl=curl)
     return 0
+
+
+@cli.command()
+@click.argument("base", type=click.Path(path_type=Path))
+@click.argument("candidate", type=click.Path(path_type=Path))
+@_JSON
+def compare(base: Path, candidate: Path, as_json: bool) -> int:
+    """Compare two judged runs: does CANDIDATE lose more than BASE? Exits with 3 if it does, 4 if nobody can say."""
+    from goldfish.cli.comparison import compare_runs
+
+    return compare_runs(base, candidate, as_json=as_json)
+
+
+@cli.command()
+@click.option("--max-loss", type=Share(), required=True, help="The claim: at most this share of recalls is lossy.")
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0.5, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Of the claim.",
+)
+@click.option(
+    "--burst",
+    type=click.FloatRange(0, 1),
+    default=0.8,
+    show_default=True,
+    help="Share of losses that come in bursts, all at one user.",
+)
+@click.option("--like", type=click.Path(path_type=Path), metavar="RUN", help="Take the pace from this run.")
+@_JSON
+def plan(max_loss: float, confidence: float, burst: float, like: Path | None, as_json: bool) -> int:
+    """Tell how many users, conversations and minutes a claim takes."""
+    from goldfish.cli.planning import plan_claim
+
+    return plan_claim(max_loss, confidence, burst, like, as_json=as_json)
+
+
+@cli.command()
+@click.argument("folder", metavar="[DIR]", type=click.Path(path_type=Path), default=Path("runs"))
+@_JSON
+def history(folder: Path, as_json: bool) -> int:
+    """Show the judged runs of a folder, oldest first, and the trend of each scenario."""
+    from goldfish.cli.history import show_history
+
+    return show_history(folder, as_json=as_json)
 
 
 @cli.command()

@@ -43,6 +43,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     spawn_rate: float = 20
     time_s: int | None = 60
     turns: int | None = None
+    until_proven: bool = False
     processes: int = 1
     turns_per_second: float | None = None
     seed: int | None = None
@@ -107,7 +108,12 @@ def _check(load: Load) -> None:
 
     for name in load.scenarios:
         scenario_named(name)
-    load_settings(load.contract)
+    settings = load_settings(load.contract)
+    if load.until_proven:
+        from goldfish.sequential import design
+
+        told = Text("\n".join(f"until proven: {line}" for line in design(settings.budget)))
+        console(stderr=True).print(told, soft_wrap=True)
     try:
         load.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -127,11 +133,12 @@ def _again(load: Load, where: list[str]) -> list[str]:
         "-u": load.users,
         "-t": load.time_s,
         "--turns": load.turns,
+        "--until-proven": "" if load.until_proven else None,
         "--processes": load.processes if load.processes > 1 else None,
         "--turns-per-second": f"{load.turns_per_second:g}" if load.turns_per_second else None,
         "--seed": load.seed,
     }
-    given = [text for name, value in options.items() if value is not None for text in (name, str(value))]
+    given = [text for name, value in options.items() if value is not None for text in (name, str(value)) if text]
     return ["goldfish", "run", *load.scenarios, *where, *given]
 
 
@@ -215,6 +222,7 @@ def _command(load: Load, host: str, deployment: Path | None) -> list[str]:
         }
     given = [text for name, value in options.items() if value is not None for text in (name, str(value))]
     classes = [scenario_named(name).class_name for name in dict.fromkeys(load.scenarios)]
+    given += ["--goldfish-until-proven"] * load.until_proven
     return [sys.executable, "-P", "-m", "stress.swarm", "--headless", "--only-summary", *given, *classes]
 
 

@@ -4,8 +4,8 @@
   no earlier than the sending of anything it shows. Whoever shows the later part of an acknowledged append has stored
   the earlier part as well. With a visibility delay m is due so long after its acknowledgement; if it has none, so long
   after it was first shown. Messages of roles that are not stored are never due.
-* m is **excused** if it may be gone: deleted, expired, or overwritten by an append of another device at the same time
-  where the last writer wins.
+* m is **excused** if it may be gone: deleted, expired, or where the last writer wins overwritten by another append at
+  the same time. (That may be an earlier append of the same device which was never answered.)
 """
 
 from __future__ import annotations
@@ -93,8 +93,8 @@ class Excuses:
         return m.sent_ns <= self._alive_after[unit]
 
     def _overwritten(self, m: Message) -> bool:
-        """Whether an append of another device overlaps that of m, as far as the recall can have read it."""
+        """Whether another append overlaps that of m, as far as the recall can have read it."""
         return any(
-            n.device != m.device and n.sent_ns <= m.stored_ns and (m.sent_ns <= n.acked_ns or m.sent_ns <= n.resent_ns)
+            n.batch != m.batch and n.sent_ns <= m.stored_ns and (m.sent_ns <= n.acked_ns or m.sent_ns <= n.resent_ns)
             for n in self._writers
         )

@@ -42,6 +42,9 @@ class Message(msgspec.Struct, eq=False, gc=False):
     """How often it was sent."""
     resent_ns: int = 0
     """Sent more than once: by when the last attempt has taken effect; ``NEVER`` if one is indeterminate."""
+    loose: bool = False
+    """It may have been stored more than once, so that its place proves nothing: sent more than once, where a resend is
+    stored again, where what was stored can go and a resend bring it back, or where places change."""
     tokens_min: int = 0
     tokens_max: int = 0
     """Bounds of its size, where the window is counted in tokens."""
@@ -88,6 +91,8 @@ class Recall(NamedTuple):
     """Those of them that are not listed as they were sent."""
     extra_tokens: int | None = 0
     """Upper bound of the tokens of all that is listed beside intact first copies; None: they cannot be bounded."""
+    search: bool = False
+    """It asks for facts, wherever in the history they stand."""
 
 
 def before(n: Message, m: Message, slack_ns: int | None = 0, by_ns: int = EVER) -> bool:

@@ -68,25 +68,35 @@ def judge(
     if not candidates:
         return SOUND if owed else UNCHECKED
     room = Room(recall, known, terms, excuses, recall.end_ns)
-    pinned = {m for m in candidates if room.pins(m)}
-    follow = {m for m in candidates if room.follows_shown(m)}
-    if not (pinned or follow or any(room.has_room(m) or room.has_place(m) for m in candidates)):
+    if not any(room.pins(m) or room.follows_shown(m) or room.has_room(m) or room.has_place(m) for m in candidates):
         return SOUND
     if any(recall.end_ns < m.shown_ns < NEVER <= m.acked_ns for m in known):
         room = Room(recall, known, terms, excuses, EVER)  # more is known by now
-    named = [m for m in candidates if m in pinned or (m in follow and room.kept_by_session(m)) or room.has_place(m)]
+    named = [
+        m for m in candidates if room.pins(m) or (room.follows_shown(m) and room.names_follower(m)) or room.has_place(m)
+    ]
     return Judgement(True, True, tuple(Missing(m, position(m, recall.shown, terms)) for m in named))
 
 
 def judge_search(
     recall: Recall,
     asked: Collection[Message],
+    answers: int,
     messages: Iterable[Message],
     terms: Terms,
     deletes: Sequence[Delete] = (),
     expiry: Expiry | None = None,
 ) -> Judgement:
     """Judge a search: did it return the facts that were asked for?
+
+    Args:
+        recall: what was answered.
+        asked: the facts.
+        answers: how many of the listed elements are such facts, second copies too.
+        messages: as in ``judge``, like all that follows.
+        terms: what is promised.
+        deletes: deletes that did not fail.
+        expiry: the life of what was said.
 
     What is asked for outranks everything else. So a search is lossy if an asked fact that is due is not returned though
     the list has room or holds something that was not asked for; it is named if all other asked facts together leave it
@@ -102,7 +112,6 @@ def judge_search(
     candidates = [m for m in owed if m not in shown]
     if not candidates:
         return SOUND if owed else UNCHECKED
-    answers = sum(s in asked for s in recall.shown)
     if bound is not None and answers >= bound:
         return SOUND
     rivals = [m for m in known if m in asked and (m.maybe_stored() or m in shown)]

@@ -7,10 +7,11 @@ Like losses, these are accused only where nothing explains them:
   counted; in tokens, lower bounds of the sizes. What is pinned, or kept in any case, is allowed for.
 * **over-retained**: see ``goldfish.rule.expiry``.
 * **resurrected**: m was stored before an acknowledged delete of its session began, and nothing can have stored it
-  again; yet a recall shows it that began after the delete, and its visibility delay, were over.
+  again (nor, where the last writer wins, can an append have undone the delete); yet a recall shows it that began after
+  the delete, and its visibility delay, were over.
 
-A message that may be stored twice proves neither disorder nor overrun. (That an older message is shown in place of a
-missing one is no overrun: it is the same loss.)
+A message that may be stored twice proves no disorder, and if its copies may stand side by side, no overrun. (That an
+older message is shown in place of a missing one is no overrun: it is the same loss.)
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Excess(NamedTuple):
 
 def excess(
     recall: Recall,
-    messages: Iterable[Message],
+    messages: Sequence[Message],
     terms: Terms,
     deletes: Sequence[Delete] = (),
     expiry: Expiry | None = None,
@@ -53,6 +54,8 @@ def excess(
     if expiry is not None:
         found += [Excess("over-retained", m) for m in recall.shown if expiry.over_retained(m, recall)]
     over = [d for d in deletes if d.ok and d.end_ns + terms.visibility_ns < recall.start_ns]
+    if over and terms.last_writer:  # a write that read before the delete and wrote after it has undone it
+        over = [d for d in over if not any(_overlaps(n, d) for n in messages if n.maybe_stored())]
     if over:
         found += [
             Excess("resurrected", m)
@@ -62,11 +65,17 @@ def excess(
     return found
 
 
+def _overlaps(n: Message, delete: Delete) -> bool:
+    return n.sent_ns <= delete.end_ns and (delete.start_ns <= n.acked_ns or delete.start_ns <= n.resent_ns)
+
+
 def overrun(recall: Recall, messages: Iterable[Message], terms: Terms) -> bool:
     """Whether more is listed than the list has places for."""
-    shown = [m for m in recall.shown if not terms.repeated(m)]
+    shown = [m for m in recall.shown if terms.copies(m) == 1]
     if recall.capacity is not None and len(shown) > recall.capacity:
         return True
+    if recall.search:
+        return False
     if terms.turns is not None:
         return len(shown) > terms.turns and _whole_turns(shown, messages) > terms.turns + terms.pinned
     if terms.tokens is not None and len(shown) > terms.keep_at_least + terms.pinned:
@@ -90,7 +99,9 @@ def reordered(shown: Sequence[Message], terms: Terms) -> tuple[Message, Message]
         return None
     latest: Message | None = None
     last_part: dict[int, Message] = {}
-    for y in shown if not terms.stores_resends else [m for m in shown if not terms.repeated(m)]:
+    for y in shown:
+        if y.loose:
+            continue
         if latest is not None and y.stored_ns + slack_ns < latest.sent_ns:
             return latest, y
         earlier = last_part.get(y.batch)

@@ -27,7 +27,10 @@ def token_bounds(text: str, size_bytes: int, chars_per_token: tuple[float, float
 
 
 def tokens_max(odd: Odd, chars_per_token: tuple[float, float]) -> int | None:
-    """The most tokens of a listed element that is not as it was sent; None if its text is not known to its end."""
+    """The most tokens a listed element has beyond those of a message that it is a copy of; None if nobody knows."""
+    if odd.why == "corrupted":
+        longer = odd.kind == "altered" and not odd.changes
+        return None if longer else 0
     if len(odd.text) >= TEXT_CHARS_MAX:
         return None
     return ceil(utf8_bytes(odd.text) / chars_per_token[0])

@@ -21,6 +21,8 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     turns: int | None = None
     tokens: int | None = None
     pinned: int = 0
+    alone: bool = True
+    """Nothing but own messages takes places: no elements of the memory's own, and none of the user's other sessions."""
     keep_at_least: int = 0
     page_default: int | None = None
     page_max: int | None = None
@@ -56,12 +58,8 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
                 bound = other
         return bound
 
-    def repeated(self, m: Message) -> bool:
-        """Whether the store may hold several copies of a message, each with a place of its own."""
-        return self.stores_resends and m.attempts > 1
-
     def copies(self, m: Message) -> int:
-        """How many copies of a message the store may hold."""
+        """How many copies of a message the store may hold at a time."""
         return m.attempts if self.stores_resends else 1
 
 
@@ -76,6 +74,7 @@ def terms_of(contract: Contract) -> Terms:
         turns=window.turns,
         tokens=window.tokens,
         pinned=window.pinned,
+        alone=contract.unmarked == "forbid" and contract.isolates("session"),
         keep_at_least=window.keep_at_least,
         page_default=contract.page.default,
         page_max=contract.page.max,

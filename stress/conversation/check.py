@@ -150,7 +150,7 @@ def _complaint(ledger: Ledger, verdict: rule.Judgement, listing: Listing, excess
         return "phantom message"
     if excess:
         return _EXCESS[excess[0].anomaly]
-    if any(not ledger.terms.stores_resends or entry.attempts == 1 for entry in listing.again):
+    if any(ledger.terms.copies(entry) == 1 for entry in listing.again):
         return "duplicated message"
     return "reordered messages" if rule.reordered(listing.shown, ledger.terms) else None
 

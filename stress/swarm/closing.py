@@ -58,7 +58,9 @@ class Closing:
 
     def add(self, conversation: Conversation) -> None:
         """Hand over a conversation in which nothing more will be said."""
-        if conversation.ledger.entries:
+        if not conversation.ledger.entries:
+            self._run.closed(conversation)
+        else:
             self._queue.append(conversation)
             if len(self._closers) < min(CLOSERS + len(self._queue) // WAITING_PER_CLOSER, CLOSERS_MAX):
                 self._closers.append(gevent.spawn(self._work))
@@ -85,6 +87,7 @@ class Closing:
                 since_s = (time.monotonic_ns() - conversation.ledger.last_append_ns) / 1e9
                 gevent.sleep(max(self._settle_s - since_s, 0))
                 self._close(conversation)
+                self._run.closed(conversation)
             finally:
                 self._busy -= 1
                 if not self._queue and not self._busy:

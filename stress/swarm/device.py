@@ -46,7 +46,7 @@ class RequestFailedError(ShownError):
 class Conversation:
     """One conversation from its first message to its final recall."""
 
-    __slots__ = ("ledger", "person", "scenario", "script", "sessions", "user_id")
+    __slots__ = ("checked", "ledger", "lossy", "person", "scenario", "script", "sessions", "user_id", "wrong")
 
     def __init__(self, scenario: str, person: Person, ledger: Ledger, script: Script) -> None:
         self.scenario = scenario
@@ -56,6 +56,8 @@ class Conversation:
         self.script = script
         self.sessions: set[int] = set()
         """Sessions that something was said in."""
+        self.checked = self.lossy = self.wrong = 0
+        """Recalls as they were judged; wrong: with another complaint than of a loss."""
 
 
 class Chat:
@@ -241,6 +243,9 @@ class Device:
         run, scenario = self.run, conversation.scenario
         finding = check.judge(conversation.ledger, listing, row.start_ns, row.end_ns, capacity)
         run.recorder.count(scenario, checked=finding.checked, lossy=finding.lossy)
+        conversation.checked += finding.checked
+        conversation.lossy += finding.lossy
+        conversation.wrong += finding.complaint is not None and not finding.lossy
         complaint = ContextLossError(finding.complaint) if finding.complaint else None
         run.report("recall", scenario, row.start_ns, row.end_ns, complaint)
 

@@ -31,6 +31,7 @@ from goldfish.oplog import Phase, Sample
 from goldfish.run import FILE as RUN_FILE
 from goldfish.run import TRANSCRIPT, Counters, write_run
 from goldfish.run import Run as Record
+from goldfish.sequential import Evidence, proven
 from goldfish.token import Person
 from stress.swarm.closing import Closing
 from stress.swarm.device import Conversation
@@ -38,6 +39,7 @@ from stress.swarm.http import TIMEOUT_S, Endpoint
 from stress.swarm.pacing import Pacer
 from stress.swarm.plan import Plan
 from stress.swarm.progress import tell
+from stress.swarm.proving import Stories
 from stress.swarm.recorder import Recorder
 from stress.swarm.status import State, Status
 from stress.targets.reference import ReferenceTarget
@@ -119,6 +121,7 @@ class Run:
         transcript.mkdir(parents=True, exist_ok=True)
         process = process_name(worker)
         self.recorder = Recorder(transcript / f"{process}.jsonl", plan.run, process, worker)
+        self.stories = Stories(plan.settings.budget) if plan.until_proven else None
         self.closing = Closing(self, plan.settings.contract.settle_s)
         self._all_users = plan.users
         self.pacer = Pacer(self._share()) if plan.turns_per_second else None
@@ -167,11 +170,18 @@ class Run:
     def opened(self, conversation: Conversation) -> None:
         """A conversation has begun."""
         self._open[conversation.ledger.name] = conversation
+        if self.stories:
+            self.stories.opened(conversation)
 
     def ended(self, conversation: Conversation) -> None:
         """A conversation's story has ended: it will be closed."""
         if self._open.pop(conversation.ledger.name, None):
             self.closing.add(conversation)
+
+    def closed(self, conversation: Conversation) -> None:
+        """The final recalls of a conversation are answered, or there was nothing to look back at."""
+        if self.stories:
+            self.stories.closed(conversation)
 
     def report(self, kind: str, scenario: str, start_ns: int, end_ns: int, error: Exception | None) -> None:
         """Show one request in Locust's statistics; a loss is a failed request there."""
@@ -262,6 +272,7 @@ class Run:
                     scenarios=self.recorder.checks,
                     requests=self.requests,
                     lateness=self.pacer.lateness() if self.pacer else None,
+                    evidence=self.stories.evidence if self.stories else {},
                 ),
                 problems=self.problems,
                 failure=(failure.strerror or str(failure)) if failure else None,
@@ -418,6 +429,9 @@ class Swarm:
             self._on_end(f"log failed: {status.failure}")
         elif self.plan.turns and sum(self._statuses("turns")) >= self.plan.turns:
             self._on_end("turns done")
+        elif self.plan.until_proven and (what := proven(self.plan.settings.budget, self._evidence())):
+            self.record.proven = what
+            self._on_end("proven")
 
     def all_spawned(self) -> None:
         """The ramp is over."""
@@ -471,6 +485,14 @@ class Swarm:
 
     def _statuses(self, field: str) -> list[int]:
         return [getattr(member.status, field) for member in self.members.values() if member.status]
+
+    def _evidence(self) -> dict[str, Evidence]:
+        """What the users of each scenario add up to, over all load processes."""
+        total = {scenario: Evidence(wagers={}) for scenario in self.plan.scenarios}
+        for member in self.members.values():
+            for scenario, evidence in (member.status.counters.evidence if member.status else {}).items():
+                total[scenario].add(evidence)
+        return total
 
     def _look(self) -> None:
         """Once a second: is everybody still there?"""

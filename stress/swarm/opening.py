@@ -83,6 +83,7 @@ def open_plan(options: Any, host: str | None, classes: list[Any], users: int) ->
         owned=bool(deployment),
         users=users,
         turns=options.goldfish_turns,
+        until_proven=options.goldfish_until_proven,
         turns_per_second=options.goldfish_turns_per_second,
     )
     record = Record(
@@ -97,6 +98,7 @@ def open_plan(options: Any, host: str | None, classes: list[Any], users: int) ->
         users=users,
         turns_per_second=plan.turns_per_second or None,
         connection=plan.connection,
+        until_proven=plan.until_proven,
         scenarios=list(meanings),
         meanings=meanings,
         cancelling=sorted(cls.scenario() for cls in scenarios if cls.cancels),

@@ -47,6 +47,12 @@ def add_options(parser: Any) -> None:
         help="End the run after this many turns (0: by time or by hand)",
     )
     parser.add_argument(
+        "--goldfish-until-proven",
+        action="store_true",
+        env_var="GOLDFISH_UNTIL_PROVEN",
+        help="End the run as soon as the budget is proven to be kept, or not to be",
+    )
+    parser.add_argument(
         "--goldfish-turns-per-second",
         type=float,
         default=0.0,

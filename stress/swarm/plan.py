@@ -28,6 +28,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Over all load processes."""
     turns: int = 0
     """The run ends after this many, over all load processes; 0: by time or by hand."""
+    until_proven: bool = False
+    """The run ends when the budget is proven to be kept, or not to be."""
     turns_per_second: float = 0
     """Open arrivals over all load processes; 0: every user begins a turn when it likes."""
 

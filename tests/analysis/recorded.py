@@ -8,6 +8,7 @@ from itertools import cycle
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 
@@ -21,10 +22,11 @@ from goldfish.contract import Budget, Contract
 from goldfish.faults import Fault
 from goldfish.oplog import Footer, Header, Operation
 from goldfish.run import TRANSCRIPT, Run, read_run, write_run
+from tests.evidence import designs, histories
 from tests.evidence.faults import FAULTS as EVERY_FAULT
 from tests.evidence.faults import compound, plant_loss
 from tests.evidence.histories import History
-from tests.evidence.product import contract_of, conversation_of
+from tests.evidence.product import conversation_of
 from tests.evidence.simulator import simulate
 
 ENCODER = msgspec.json.Encoder()
@@ -38,7 +40,7 @@ def record(directory: Path, histories: Iterable[History], processes: int = 1, **
     for number, history in enumerate(histories):
         conversation = conversation_of(history)
         log = logs[number % processes]
-        for _, row in [*conversation.appends, *conversation.recalls, *conversation.deletes]:
+        for _, row in conversation.operations():
             log.append(
                 msgspec.structs.replace(
                     row,
@@ -89,16 +91,12 @@ def judged(directory: Path, contract: Contract, shares: int = 1, faults: Sequenc
     return outputs(outline, sums, contract, run.budget, list(faults), None, episodes)
 
 
-def of_contract(contract: Contract, seed: int, number: int) -> Iterator[History]:
+def of_contract(promised: histories.Contract, seed: int, number: int) -> Iterator[History]:
     """Histories of a store that promises just this: sound ones, and after each the same with one kind of fault."""
     kinds = cycle(EVERY_FAULT)
-    found = 0
-    while found < number:
-        seed += 1
-        history = simulate(seed).history
-        if contract_of(history) != contract:
-            continue
-        found += 1
+    with patch.object(designs, "draw_contract", lambda _: promised):
+        sound = [simulate(at).history for at in range(seed, seed + number)]
+    for history in sound:
         yield history
         kind = next(kinds)
         lists = {at: list(recall.items) for at, recall in history.ok_recalls()}

@@ -67,6 +67,33 @@ def test_both_loss_budgets_share_one_level(tmp_path: Path) -> None:
     assert both.verdict == "inconclusive"
 
 
+# runs that end when something is proven -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("users", "harmed", "alone", "stopped"),
+    [
+        (40, 0, "pass", "inconclusive"),  # 36 users without a loss suffice for 10 %, 44 if one may look at any time
+        (50, 0, "pass", "pass"),
+        (50, 1, "inconclusive", "inconclusive"),
+        (80, 1, "pass", "pass"),
+        (12, 4, "fail", "inconclusive"),
+        (20, 8, "fail", "fail"),
+    ],
+)
+def test_a_run_that_ends_when_something_is_proven_has_tests_of_its_own(
+    tmp_path: Path, users: int, harmed: int, alone: str, stopped: str
+) -> None:
+    budget = {"disorder": "report", "conversations_harmed": 0.1}
+    assert verdict(tmp_path, odd(users, harmed), budget).verdict == alone
+    results = verdict(tmp_path, odd(users, harmed), budget, until_proven=True)
+    assert results.verdict == stopped
+    assert results.until_proven
+    if stopped == "inconclusive":
+        (reason,) = [reason for reason in results.reasons if reason.code == "rate-unproven"]
+        assert "40 times would prove it kept" in reason.text
+
+
 # latency -------------------------------------------------------------------------------------------------------------
 
 

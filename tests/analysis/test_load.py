@@ -73,8 +73,8 @@ def two_scopes(process: Process) -> None:
     process.recall("phone", 4, 5, ("phone", 0), view="user")
 
 
-def dump(process: Process) -> None:
-    process.recall("phone", 4, 5, view="store")
+def context(process: Process) -> None:
+    process.recall("phone", 4, 5, view="context")
 
 
 def ask(process: Process) -> None:
@@ -139,7 +139,7 @@ def ownerless_leak(process: Process) -> None:
         (backwards, 4, "the clock cannot be trusted"),
         (same_id, 4, "stands twice"),
         (two_scopes, 4, "expected one scope"),
-        (dump, 4, "judges session, user and search"),
+        (context, 4, "reads session, user, search and store"),
         (ask, 4, "only a search does"),
         (twice, 5, "stands twice"),
         (zeroth, 4, "count from 1"),

@@ -20,6 +20,7 @@ from analysis.publish import Outputs
 from analysis.sums.sampled import KEPT_MAX, digest
 from goldfish.contract import Contract, Window
 from goldfish.errors import RecordError
+from tests.evidence import histories
 
 from .recorded import judged, of_any, of_contract, record
 from .runs import UNMARKED, Process, many, write
@@ -27,11 +28,12 @@ from .runs import UNMARKED, Process, many, write
 MODULES = ("features", "messages", "lists", "owed", "prove", "proven")
 """In the order of their imports."""
 CONTRACTS = [
-    Contract(),
-    Contract(window=Window(messages=4)),
-    Contract(visibility_ms=30, scope=("user",)),
-    Contract(window=Window(messages=7), unmarked="allow"),
+    (Contract(), histories.Contract()),
+    (Contract(window=Window(messages=4)), histories.Contract(window=4)),
+    (Contract(visibility_ms=30, scope=("user",)), histories.Contract(visibility_ns=30_000_000)),
+    (Contract(window=Window(messages=7), unmarked="allow"), histories.Contract()),
 ]
+"""What runs are judged by, and what the stores promise."""
 
 
 class Mutant(NamedTuple):
@@ -121,6 +123,12 @@ def by_hand() -> Process:
     process.recall("laptop", 3, 30, ("laptop", 0), phone[0])
     process.talk("late reader of a full list").append("phone", 0, 1, 0).append("laptop", 2, 3, 0)
     process.append("phone", 4, 5, 1, 2, 3).recall("phone", 60, 61, *phone[:4])
+    process.talk("hole in a full list").append("phone", 0, 1, 0, 1, 2).append("phone", 2, 3, 3).append("phone", 4, 5, 4)
+    process.recall("phone", 6, 7, phone[0], *phone[2:5])
+    process.talk("against the stamps").append("phone", 0, 1, 0).append("laptop", 2, 3, 0)
+    process.recall("phone", 4, 5, ("laptop", 0), phone[0])
+    process.talk("refused").append("phone", 0, 1, 0, outcome="fail").append("phone", 2, 3, 1)
+    process.recall("phone", 4, 5, phone[0], phone[1])
     return process
 
 
@@ -153,10 +161,9 @@ def trials(tmp_path_factory: pytest.TempPathFactory) -> Trials:
     found = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(judging, "prove", lambda *_: None)
-        for contract in CONTRACTS:
+        for contract, promised in CONTRACTS:
             simulated, handmade = tmp_path_factory.mktemp("simulated"), tmp_path_factory.mktemp("by-hand")
-            own = contract if contract in CONTRACTS[:2] else Contract()
-            record(simulated, [*of_contract(own, 6_000_000, 120), *of_any(6_500_000, 30)])
+            record(simulated, [*of_contract(promised, 6_000_000, 120), *of_any(6_500_000, 30)])
             runs = [write(handmade, by_hand()), simulated]
             runs += [write(tmp_path_factory.mktemp("refused"), process) for process in refused()]
             found += [(directory, contract, outcome(directory, contract)) for directory in runs]

@@ -54,8 +54,10 @@ def test_results_have_the_published_keys(tmp_path: Path) -> None:
         "contract",
         "budget",
         "effective_contract",
+        "causes",
         "power",
         "faults",
+        "until_proven",
         "skipped",
         "scenarios",
         "load_processes",
@@ -108,6 +110,7 @@ def test_nothing_but_the_outputs_is_left_in_the_run_directory(tmp_path: Path) ->
         "findings.parquet",
         "users.parquet",
         "summary.md",
+        "junit.xml",
         "report.html",
     }
 
@@ -167,6 +170,20 @@ def test_both_ends_of_an_interval_have_the_same_digits() -> None:
     assert span(0.0, 0.308) == "0–30.8 %"
 
 
+def test_the_likely_cause_stands_in_table_and_summary(tmp_path: Path) -> None:
+    process = many(10)
+    for at in range(40):
+        process.talk(f"split {at}").append("phone", 0, 1, 0, instance="m1").append("phone", 2, 3, 1, instance="m2")
+        process.recall("phone", 4, 5, ("phone", at % 2), instance=f"m{at % 2 + 1}", final=True)
+    analyze(write(tmp_path, process, budget=BUDGET))
+    assert results_of(tmp_path)["causes"][0]["code"] == "split-memory"  # type: ignore[index]
+    assert "likely cause: Instances do not share one memory" in printed(tmp_path, width=200)
+    written = (tmp_path / "summary.md").read_text(encoding="utf-8")
+    assert "- **likely cause**: Instances do not share one memory" in written
+    assert "  - for: Where one instance wrote and another read, 100 % of 40 owed messages were missing" in written
+    assert "More: report\\.html in the run directory" in written.replace("report.html", "report\\.html")
+
+
 # hostile contents ----------------------------------------------------------------------------------------------------
 
 
@@ -198,7 +215,7 @@ def test_the_summary_holds_hostile_names_in_their_cells(tmp_path: Path, text: st
     for row in rows:
         assert row.replace("\\|", "").count("|") == 10
     for line in written.splitlines():
-        assert line.startswith(("## ", "|", "- ", "Run ")) or not line
+        assert line.startswith(("## ", "|", "- ", "  - ", "Run ", "More: ")) or not line
 
 
 def test_a_pass_of_a_hostile_name_is_no_longer_than_a_screen(tmp_path: Path) -> None:

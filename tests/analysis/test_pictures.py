@@ -8,7 +8,7 @@ import pytest
 
 from analysis.load import load
 from analysis.page import page
-from analysis.pictures import instance_matrix, loss_over_time
+from analysis.pictures import age_curve, instance_matrix, loss_over_time
 from analysis.report import render
 from analysis.report.model import Report, WorstConversation
 from analysis.results import results
@@ -62,10 +62,10 @@ def test_the_matrix_counts_shown_and_missing_by_writing_and_reading_instance(tmp
 
 
 def worst(directory: Path, process: Process) -> list[WorstConversation]:
-    return worst_conversations(sums(load(write(directory, process))).gravest, 0)
+    return worst_conversations(sums(load(write(directory, process))).gravest, 0, directory)
 
 
-def test_the_gravest_three_are_shown_leaks_first(tmp_path: Path) -> None:
+def test_the_gravest_of_each_class_are_shown_leaks_first(tmp_path: Path) -> None:
     process = many(2)
     for number, losses in enumerate([1, 3, 2, 1]):
         process.talk(f"lossy {number}").append("phone", 0, 1, 0)
@@ -73,7 +73,33 @@ def test_the_gravest_three_are_shown_leaks_first(tmp_path: Path) -> None:
             process.recall("phone", 10 + at, 20 + at)
     owner = Owner(tenant=None, user="ben", session="s", conversation="other")
     process.talk("leak").recall("phone", 0, 1, foreign(owner))
-    assert [entry.conversation for entry in worst(tmp_path, process)] == ["leak", "lossy 1", "lossy 2"]
+    shown = worst(tmp_path, process)
+    assert [entry.conversation for entry in shown] == ["leak", "lossy 1", "lossy 2"]
+    assert [entry.classes for entry in shown] == [["foreign"], ["missing"], ["missing"]]
+    assert shown[1].command == f"goldfish show {tmp_path} 'lossy 1'"
+
+
+def test_every_scenario_has_its_worst_conversation_before_any_has_a_second(tmp_path: Path) -> None:
+    process = Process()
+    for number in range(3):
+        for scenario, losses in (("much", 9), ("little", 1)):
+            process.talk(f"{scenario} {number}", scenario=scenario).append("phone", 0, 1, 0)
+            for at in range(losses + number):
+                process.recall("phone", 10 + at, 20 + at)
+    assert [entry.conversation for entry in worst(tmp_path, process)] == ["much 2", "little 2", "much 1", "little 1"]
+
+
+def test_ages_are_counted_for_scenarios_that_lack_something(tmp_path: Path) -> None:
+    process = many(2, scenario="sound").talk("x", scenario="lossy").append("phone", 0, 1, 0).append("phone", 2, 3, 1)
+    process.recall("phone", 5, 6, PHONE[1], instance="m2").recall("phone", 1_003, 1_004, PHONE[0], PHONE[1])
+    curve = age_curve(sums(load(write(tmp_path, process))).symptoms.pairs, ["sound", "lossy"])
+    assert curve is not None
+    assert {series.scenario for series in curve.series} == {"lossy"}
+    bins = {series.kin: (series.missing, series.pairs) for series in curve.series}
+    at_2_ms, at_1_s = 1 + curve.edges_ms.index(2), 1 + curve.edges_ms.index(1_000)
+    assert [number for number, pairs in enumerate(bins["other"][1]) if pairs] == [at_2_ms]
+    assert (bins["other"][0][at_2_ms], bins["other"][1][at_2_ms]) == (1, 2)
+    assert (bins["same"][0][at_1_s], bins["same"][1][at_1_s]) == (0, 2)
 
 
 def test_a_sound_run_has_no_worst_conversation(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,6 +16,10 @@ from analysis.load import load
 from analysis.power import Power, power
 from analysis.sums.sampled import KEPT_MAX, Sampled
 from goldfish.contract import Budget, Contract, Page, Ttl, Window
+from tests.evidence.faults import compound
+from tests.evidence.histories import History
+from tests.evidence.product import contract_of, conversation_of
+from tests.evidence.simulator import simulate
 
 from .runs import Process, corrupted, many, reasons, window, write
 
@@ -90,6 +95,10 @@ def test_nothing_shown_nothing_known(tmp_path: Path) -> None:
         (Contract(ttl=Ttl(seconds=100)), True),
         (Contract(ttl=Ttl(seconds=0.04)), True),
         (Contract(ttl=Ttl(seconds=0.001)), False),
+        (Contract(ttl=Ttl(seconds=100, unit="user")), False),
+        (Contract(ttl=Ttl(seconds=100, unit="message")), True),
+        (Contract(window=Window(turns=20)), True),
+        (Contract(window=Window(tokens=2_000)), True),
         (Contract(roles=("assistant",)), False),
         (Contract(order="unspecified"), True),
         (Contract(order="unspecified", window=Window(messages=20)), False),
@@ -133,6 +142,21 @@ def test_a_run_with_losses_and_odd_elements_keeps_its_control(tmp_path: Path) ->
     assert told.control.found == told.control.planted
 
 
+@pytest.mark.parametrize("made", [lambda seed: simulate(seed).history, compound], ids=["sound", "faulty"])
+def test_a_sound_checker_finds_every_control_in_simulated_histories(made: Callable[[int], History]) -> None:
+    planted, shares = 0, []
+    for seed in range(250):
+        history = made(seed)
+        judged = Sampled()
+        judged.add(check(conversation_of(history), contract_of(history)))
+        told = power(judged.conversations(), contract_of(history))
+        assert told.control.found == told.control.planted, seed
+        planted += told.control.planted
+        shares += [] if told.share is None else [told.share]
+    assert planted > 150
+    assert 0.2 < sum(shares) / len(shares) < 0.95
+
+
 def test_the_sample_is_bounded_and_does_not_depend_on_the_order(tmp_path: Path) -> None:
     record = load(write(tmp_path, many(3 * KEPT_MAX)))
     judged = [check(conversation, ALL) for conversation in record.conversations.values()]
@@ -158,8 +182,8 @@ def test_conversations_that_were_not_judged_are_not_sampled(tmp_path: Path) -> N
 
 
 def test_a_checker_that_misses_a_planted_loss_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def blind(conversation: Any, contract: Contract) -> Any:
-        checked = check(conversation, contract)
+    def blind(*arguments: Any) -> Any:
+        checked = check(*arguments)
         checked.findings = [finding for finding in checked.findings if finding.seq != 1]
         return checked
 

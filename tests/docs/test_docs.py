@@ -17,6 +17,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from analysis.causes.known import KNOWN
 from goldfish.reference import reference
 
 ROOT = Path(__file__).parents[2]
@@ -31,6 +32,7 @@ CALLED_BY_CI = {"make demo", "make test"}
 EXIT_CODES = {
     "goldfish run two-devices --store user-profile --defect lost-update -u 10 -t 10": 3,
     "goldfish run rapid-switch --store user-profile --defect instance-cache@m2:ttl=2 -u 10 -t 10": 3,
+    "goldfish analyze runs/RUN --contract ./goldfish.toml": 3,  # the run of reading-the-report.md
 }
 
 
@@ -141,6 +143,12 @@ def fill_in(command: str, folder: Path) -> str:
 
 def test_the_reference_is_made_from_the_registries() -> None:
     assert (ROOT / "docs" / "reference.md").read_text(encoding="utf-8") == reference()
+
+
+def test_every_known_cause_is_on_the_page_about_the_report() -> None:
+    page = (ROOT / "docs" / "reading-the-report.md").read_text(encoding="utf-8")
+    rows = [f"| `{known.code}` | {known.title} | {known.shows} | {known.remedy} |" for known in KNOWN.values()]
+    assert "\n".join(rows) in page
 
 
 def test_the_example_on_the_page_is_the_example_in_the_file() -> None:

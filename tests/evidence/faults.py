@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from .histories import Append, Delete, Foreign, History, Item, Key, OtherRun, Own, Recall, own
-from .simulator import UNMARKED, Simulated, last, simulate
+from .simulator import UNMARKED, Simulated, simulate
 
 FAULTS_MAX = 4
 
@@ -23,10 +23,6 @@ class Planted:
 
     `refilled`: the place was filled with something older, if there was any, as a store does that lost the message
     before it cut the window. `for_good`: lost from one moment on, else from a single list.
-
-    A store that trims each session when it writes has nothing newer to fill a place with than what it kept: over
-    several sessions it would skip trimmed messages of one and show older ones of another. The rule then names the
-    skipped ones as well, which no later recall could have shown. Such a store is not refilled here.
     """
 
     history: History
@@ -40,28 +36,27 @@ def plant_loss(simulated: Simulated, seed: int) -> Planted | None:
     """Lose one message that was shown; None if no recall shows any."""
     rng = Random(seed)
     ops = list(simulated.history.ops)
-    reads = list(simulated.visible)
+    reads = list(simulated.serve)
     showing = [(number, item) for number in reads for item in _items(ops[number]) if isinstance(item, Own)]
     if not showing:
         return None
-    number, lost = rng.choice(showing)
+    number, shown = rng.choice(showing)
     for_good = rng.random() < 0.5
-    refilled = rng.random() < 0.5 and not {"trims-at-write", "several-sessions"} <= simulated.history.features
+    refilled = rng.random() < 0.5
     later = reads[reads.index(number) :] if for_good else [number]
-    taken_from = frozenset(number for number in later if lost in _items(ops[number]))
+    lost = shown.key
+    taken_from = frozenset(number for number in later if any(_shows(item, lost) for item in _items(ops[number])))
     for recall_number in taken_from:
         recall = ops[recall_number]
         assert isinstance(recall, Recall)
         if refilled:
-            left = tuple(item for item in simulated.visible[recall_number] if item is not lost)
-            prompts: tuple[Item, ...] = tuple(item for item in recall.items if item is UNMARKED)
-            items = prompts + last(simulated.limits[recall_number], left)
+            items = simulated.serve[recall_number](lost)
         else:
-            items = tuple(item for item in recall.items if item is not lost)
+            items = tuple(item for item in recall.items if not _shows(item, lost))
         ops[recall_number] = replace(recall, items=items)
     faults = frozenset({f"lose-{'for-good' if for_good else 'once'}{'-and-refill' if refilled else ''}"})
     history = replace(simulated.history, ops=tuple(ops), faults=faults)
-    return Planted(history, lost.key, taken_from, refilled, for_good)
+    return Planted(history, lost, taken_from, refilled, for_good)
 
 
 def compound(seed: int) -> History:
@@ -180,6 +175,32 @@ def show_rejected(rng: Random, history: History, lists: Lists) -> None:
             lists[number].append(shown)
 
 
+def linger(rng: Random, history: History, lists: Lists) -> None:
+    """Some lists begin with what was shown long before."""
+    numbers = list(lists)
+    for place, number in enumerate(numbers):
+        earlier = [item for before in numbers[:place] for item in lists[before]]
+        if earlier and rng.random() < 0.3:
+            lists[number].insert(0, rng.choice(earlier))
+
+
+def forget(rng: Random, history: History, lists: Lists) -> None:
+    """From some recall on all that had been said is gone."""
+    numbers = list(lists)
+    if numbers:
+        first = rng.choice(numbers)
+        start_ns = history.ops[first].start_ns
+        gone = {
+            (op.device, message.seq)
+            for op in history.ops
+            if isinstance(op, Append) and op.start_ns <= start_ns
+            for message in op.messages
+        }
+        for number in numbers:
+            if history.ops[number].start_ns >= start_ns:
+                lists[number][:] = [item for item in lists[number] if not (isinstance(item, Own) and item.key in gone)]
+
+
 def resurrect(rng: Random, history: History, lists: Lists) -> None:
     """Some lists after an acknowledged delete begin with what was shown before it."""
     for delete in history.ops:
@@ -205,6 +226,8 @@ FAULTS: Mapping[str, Callable[[Random, History, Lists], None]] = {
     "insert-foreign": insert_foreign,
     "insert-unknown": insert_unknown,
     "show-rejected": show_rejected,
+    "linger": linger,
+    "forget": forget,
     "resurrect": resurrect,
 }
 
@@ -222,6 +245,10 @@ def _sent(history: History, *, rejected: bool) -> list[Key]:
         if isinstance(op, Append) and (op.outcome == "fail") == rejected
         for message in op.messages
     ]
+
+
+def _shows(item: Item, key: Key) -> bool:
+    return isinstance(item, Own) and item.key == key
 
 
 def _items(op: object) -> tuple[Item, ...]:

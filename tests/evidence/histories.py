@@ -21,42 +21,88 @@ NS_PER_MS = 1_000_000
 CASES_FILE = Path(__file__).parent.parent / "cases" / "recalls.json"
 
 Outcome: TypeAlias = Literal["ok", "fail", "info"]
-Content: TypeAlias = Literal["intact", "truncated", "altered", "role"]
+Content: TypeAlias = Literal["intact", "truncated", "altered", "role", "stripped"]
 Phase: TypeAlias = Literal["load", "final"]
 Level: TypeAlias = Literal["session", "user", "tenant"]
+Unit: TypeAlias = Literal["session", "user", "message"]
+Refresh: TypeAlias = Literal["write", "read", "none"]
 Key: TypeAlias = tuple[int, int]
 """The name of a message: device and seq."""
+
+CHARS_PER_TOKEN = (2, 6)
+
+
+@dataclass(frozen=True, slots=True)
+class Ttl:
+    """What was said expires: `life_ns` after it was written or refreshed, and may linger for `granularity_ns`."""
+
+    life_ns: int
+    unit: Unit
+    refresh: Refresh
+    granularity_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """What the memory promises: the last `window` messages (None: all), each shown `visibility_ns` after its
-    acknowledgement at the latest, and whether elements nobody of us wrote may stand between them."""
+    """What the memory promises; by default all of the history, at once, in order and for ever."""
 
     window: int | None = None
+    """The newest messages."""
     visibility_ns: int = 0
     unmarked: Literal["forbid", "allow"] = "forbid"
+    turns: int | None = None
+    tokens: int | None = None
+    """The newest turns, or the newest messages of so many tokens; at most one of the three windows is set."""
+    pinned: int = 0
+    keep_at_least: int = 0
+    page_default: int | None = None
+    page_max: int | None = None
+    ttl: Ttl | None = None
+    slack_ns: int = 0
+    ordered: bool = True
+    stores_resends: bool = False
+    last_writer: bool = False
+    roles: frozenset[str] | None = None
+    isolation: frozenset[Level] = frozenset({"session", "user", "tenant"})
+    strips_nul: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message as sent. `session` tells the sessions of a user conversation apart."""
+    """One message as sent. `session` tells the sessions of a user conversation apart; `turn` counts per device."""
 
     seq: int
     role: str = "user"
     text: str = ""
     session: int = 0
+    turn: int | None = None
+    """None: a turn of its own."""
+    chars: int = 0
+    """Length of the text, of which every character is one byte; used where a window counts tokens."""
+    tokens: int | None = None
+    """Its true number of tokens, if that is known."""
+
+    @property
+    def tokens_min(self) -> int:
+        """The fewest tokens it may have."""
+        return self.chars // CHARS_PER_TOKEN[1] if self.tokens is None else self.tokens
+
+    @property
+    def tokens_max(self) -> int:
+        """The most."""
+        return -(-self.chars // CHARS_PER_TOKEN[0]) if self.tokens is None else self.tokens
 
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """One request that writes one message or several, in list order."""
+    """One request that writes one message or several, in list order; a later attempt sends the same again."""
 
     device: int
     start_ns: int
     end_ns: int
     outcome: Outcome
     messages: tuple[Message, ...]
+    attempt: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +114,28 @@ class Delete:
     end_ns: int
     outcome: Outcome
     session: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """One request of another kind, which may refresh an expiry: of a session, or of all (None)."""
+
+    device: int
+    start_ns: int
+    end_ns: int
+    outcome: Outcome
+    session: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """What the same user did in another conversation: an append, or a recall that shows something or nothing."""
+
+    start_ns: int
+    end_ns: int
+    outcome: Outcome
+    kind: Literal["append", "recall"]
+    shows: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +173,8 @@ Item: TypeAlias = Own | Foreign | OtherRun | Unmarked
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """One request that reads the conversation. `items` is the list as returned; only an ok recall shows anything."""
+    """One request that reads the conversation, or searches it for what is `asked`. `items` is the list as returned;
+    only an ok recall shows anything."""
 
     device: int
     start_ns: int
@@ -114,9 +183,11 @@ class Recall:
     outcome: Outcome
     items: tuple[Item, ...]
     phase: Phase = "load"
+    asked: tuple[Key, ...] | None = None
+    """The facts a search asks for; None: it is no search."""
 
 
-Op: TypeAlias = Append | Delete | Recall
+Op: TypeAlias = Append | Delete | Recall | Touch
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,23 +197,24 @@ class History:
     contract: Contract
     ops: tuple[Op, ...]
     scope: Literal["session", "user"] = "session"
+    elsewhere: tuple[Elsewhere, ...] = ()
     features: frozenset[str] = field(default=frozenset(), compare=False)
     faults: frozenset[str] = field(default=frozenset(), compare=False)
 
     def __post_init__(self) -> None:
-        sent: set[Key] = set()
+        sent: set[tuple[int, Key]] = set()
         for op in self.ops:
             if op.start_ns > op.end_ns:
                 raise ValueError(f"ends before it starts: {op}")
             if isinstance(op, Append):
-                keys = {(op.device, message.seq) for message in op.messages}
+                keys = {(op.attempt, (op.device, message.seq)) for message in op.messages}
                 if len(keys) < len(op.messages) or keys & sent:
-                    raise ValueError(f"a message is sent once: {op}")
+                    raise ValueError(f"a message is sent once, or in a later attempt: {op}")
                 sent |= keys
         for op in self.ops:
             if isinstance(op, Recall):
                 for item in op.items:
-                    if isinstance(item, Own) and item.key not in sent:
+                    if isinstance(item, Own) and (1, item.key) not in sent:
                         raise ValueError(f"an own message that nobody sent: {item}")
 
     def ok_recalls(self) -> Iterator[tuple[int, Recall]]:
@@ -180,24 +252,23 @@ class Case:
     expected: Mapping[str, Any]
 
 
-def load_cases(path: Path = CASES_FILE) -> tuple[list[Case], list[str]]:
-    """The worked examples of the domain modelled here, and the names of those beyond it."""
-    cases: list[Case] = []
-    beyond: list[str] = []
-    for raw in json.loads(path.read_text(encoding="utf-8")):
-        contract = raw["contract"]
-        if set(contract) <= {"window", "visibility_ms"} and set(contract.get("window", ())) <= {"messages"}:
-            cases.append(Case(raw["name"], raw["why"], _history(contract, raw["ops"]), raw["expected"]))
-        else:
-            beyond.append(raw["name"])
-    return cases, beyond
+def load_cases(path: Path = CASES_FILE) -> list[Case]:
+    """The worked examples."""
+    raws = json.loads(path.read_text(encoding="utf-8"))
+    return [Case(raw["name"], raw["why"], _history(raw["contract"], raw["ops"]), raw["expected"]) for raw in raws]
 
 
 def _history(contract: Mapping[str, Any], ops: Sequence[Sequence[Any]]) -> History:
+    given = set(contract) | {f"window.{key}" for key in contract.get("window", ())}
+    unknown = given - {"window", "window.messages", "visibility_ms", "ttl"}
+    if unknown:
+        raise ValueError(f"no example has had {unknown} so far")
+    ttl = contract.get("ttl")
     return History(
         Contract(
             window=contract.get("window", {}).get("messages"),
             visibility_ns=contract.get("visibility_ms", 0) * NS_PER_MS,
+            ttl=Ttl(round(ttl["seconds"] * 1e9), ttl["unit"], ttl["refresh"]) if ttl else None,
         ),
         tuple(_operation(*op) for op in ops),
     )

@@ -11,7 +11,7 @@ from random import Random
 
 from .enumerator import MESSAGES_MAX
 from .histories import NS_PER_MS, Append, Contract, History, Item, Key, Message, Op, Outcome, Own, Recall, own
-from .simulator import UNMARKED, last, smaller
+from .store import UNMARKED
 
 TICKS = 14
 
@@ -44,7 +44,8 @@ def small_history(seed: int, *, faulty: bool) -> History:
         limit = int(draw() * 5) if draw() < 0.25 else None
         read_ns = _moment(rng, start, end)
         seen = tuple(own(*key) for at_ns, key in stored if at_ns <= read_ns)
-        items: list[Item] = [*last(smaller(window, limit), seen)]
+        places = min((n for n in (window, limit) if n is not None), default=len(seen))
+        items: list[Item] = list(seen[len(seen) - min(places, len(seen)) :])
         if faulty and draw() < 0.6:
             _spoil(rng, items, sent)
         ops.append(Recall(int(draw() * 3), start, end, limit, "ok", tuple(items)))

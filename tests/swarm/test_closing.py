@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import gevent
@@ -31,7 +32,8 @@ class Slow(Closing):
     def __init__(self) -> None:
         self.may = Event()
         self.at_once = 0
-        run: Any = None
+        self.closed: list[Conversation] = []
+        run: Any = SimpleNamespace(closed=self.closed.append)
         super().__init__(run, settle_s=0)
 
     def _close(self, _: Conversation) -> None:
@@ -58,6 +60,7 @@ def test_the_more_wait_the_more_are_closed_at_once(slow: Slow) -> None:
     assert few < slow.at_once
     slow.may.set()
     assert slow.wait(5)
+    assert len(slow.closed) == 11 * closing.CLOSERS
 
 
 def test_what_waits_is_bounded(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,3 +73,11 @@ def test_what_waits_is_bounded(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> N
     slow.may.set()
     assert slow.wait(5)
     assert not slow.behind
+
+
+def test_a_conversation_in_which_nothing_was_said_is_closed_at_once(slow: Slow) -> None:
+    person = Person("aaaaaa", 0, 7)
+    silent = Conversation("s", person, Ledger(person, "session"), Script(chance("1"), "en"))
+    slow.add(silent)
+    assert slow.closed == [silent]
+    assert slow.wait(0)

@@ -11,6 +11,7 @@ DRIVER = """
 import json
 from types import SimpleNamespace
 from locust.env import Environment
+from goldfish.contract import Settings
 from goldfish.token import Person
 from stress.swarm import lifecycle
 from stress.swarm.user import MemoryUser
@@ -22,6 +23,7 @@ class Run:
     seed, accepts_turns, pacer = 1, True, None
     plan = SimpleNamespace(scenarios=("endless",))
     closing = SimpleNamespace(behind=False)
+    settings = Settings()
     def turn_begins(self):
         pass
     def turn_ended(self):

@@ -9,13 +9,24 @@ import random
 import sys
 from pathlib import Path
 
+import msgspec
+
+from analysis.causes.cause import suspect
+from analysis.causes.effective import EffectiveContract
+from analysis.diagnosis import ClassRate
+from analysis.faults import Fault, Recalled
+from analysis.power import Control, Power
 from analysis.reason import Reason
 from analysis.report import render
 from analysis.report.model import (
+    AgeCurve,
+    AgeSeries,
+    Failed,
     InstanceMatrix,
     LossOverTime,
     LossSeries,
     Owed,
+    Promise,
     Report,
     Row,
     Shown,
@@ -58,6 +69,18 @@ MEANINGS = {
 def scenario(name: str, checked: int, lossy: int, low: float, high: float, deff: float, clusters: int) -> Scenario:
     talks = clusters
     harmed = min(talks, round(lossy / deff)) if lossy else 0
+    disordered = lossy // 9 // 4
+    classes = {
+        name: ClassRate(
+            findings=4 * number,
+            conversations=number,
+            checked=talks,
+            rate=number / talks if talks else None,
+            low=number / talks * 0.6 if talks else 0,
+            high=min(1, number / talks * 1.5 + 3.7 / talks) if talks else 1,
+        )
+        for name, number in (("missing", harmed), ("reordered", disordered), ("foreign", 1 if lossy > 300 else 0))
+    }
     lost = lossy // 3
     return Scenario(
         name=name,
@@ -89,6 +112,7 @@ def scenario(name: str, checked: int, lossy: int, low: float, high: float, deff:
             lost=lost,
         ),
         anomalies={"missing": lossy, "foreign": 2 if lossy > 300 else 0, "reordered": lossy // 9} if lossy else {},
+        classes=classes,
         requests={
             "append": Requests(ok=checked + 30, fail=4 if lossy else 0, info=17 if lossy else 0),
             "recall": Requests(ok=checked, fail=9 if lossy else 0, info=0),
@@ -119,6 +143,26 @@ def over_time(loss: dict[str, float], length_s: int = 60, begin_s: int = 18, end
             )
         )
     return LossOverTime(bin_s=1.0, series=series)
+
+
+def fault(kind: str, part: str, begin_s: float, end_s: float | None, proof: str) -> Fault:
+    return Fault(
+        kind=kind,
+        part=part,
+        ok=True,
+        proof=proof,
+        requested_s=begin_s,
+        effective_s=begin_s + 0.01,
+        heal_requested_s=end_s,
+        healthy_s=end_s,
+        before=Recalled(checked=1_000, lossy=0, rate=0.0),
+        during=Recalled(checked=400, lossy=128, rate=0.32),
+        after=Recalled(checked=900 if end_s else 0, lossy=9 if end_s else 0, rate=0.01 if end_s else None),
+        episode=0,
+        lossy_recalls=137,
+        harmed_conversations=41,
+        lost_messages=12,
+    )
 
 
 def sound() -> Report:
@@ -225,6 +269,51 @@ def failing() -> Report:
             pairs=[[4210, 4188, 4302], [4099, 4241, 4155], [4180, 0, 4227]],
             missing=[[0, 512, 1_633], [44, 3, 702], [3_200, 0, 9]],
         ),
+        power=Power(share=0.987, sampled=400, conversations=60, control=Control(planted=200, found=200)),
+        faults=[
+            fault("pause", "m2", 18.0, 24.0, "pid 4711 stopped; m2 answers nothing"),
+            fault("kill", "m1", 40.5, None, "pid 4709 is gone, m1 refuses connections"),
+        ],
+        ages=AgeCurve(
+            edges_ms=[1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000],
+            series=[
+                AgeSeries(
+                    scenario=name,
+                    kin=kin,
+                    missing=[0, 0, 12, 40, 88, 120, 90, 44, 12, 3, 0, 0, 0][: 13 if kin == "other" else 0] or [0] * 13,
+                    pairs=[0, 30, 60, 120, 220, 410, 620, 810, 900, 1_200, 900, 420, 60],
+                )
+                for name in ("rapid-switch", "reconnect")
+                for kin in ("same", "other")
+            ],
+        ),
+        causes=[
+            suspect(
+                "own-copies",
+                0.62,
+                [
+                    "Where one instance wrote and another read, 28.3 % of 17,928 owed messages were missing.",
+                    "It heals: of messages older than 5 s 0 % were missing (0 of 1,204).",
+                ],
+            ),
+            suspect(
+                "lost-update",
+                0.18,
+                ["Of messages written while another append was under way, 46.2 % were lost; of the others 16.6 %."],
+                ["498 messages written alone were lost as well."],
+            ),
+            suspect("shared-state", 1.0, ["All 2 foreign messages were listed by m3, none by the other 2."]),
+        ],
+        promises=[
+            Promise(name="scope", declared='["session", "user"]'),
+            Promise(name="window", declared="{messages = 20}", behaves="{messages = 12}"),
+            Promise(name="visibility_ms", declared="0"),
+        ],
+        effective=EffectiveContract(window_messages=12, visibility_ms=None, ttl=None, conversations=40, harmed=163),
+        failures=[
+            Failed(scenario="rapid-switch", kind="append", outcome="fail", why="413", number=4),
+            Failed(scenario="rapid-switch", kind="append", outcome="info", why="timeout", number=17),
+        ],
         worst_conversations=[_chinese(), _arabic(), _hostile()],
         unverifiable=[
             Unverifiable(
@@ -326,6 +415,9 @@ def hostile(text: str) -> Report:
                     sent=9, rejected=0, indeterminate=0, unchecked=0, checked=9, ok=8, stale=0, flicker=0, lost=1
                 ),
                 anomalies={text: 1},
+                classes={
+                    text: ClassRate(findings=1, conversations=1, checked=3, rate=1 / 3, low=0.1, high=0.8),
+                },
                 requests={text: Requests(ok=9, fail=0, info=0)},
                 latency_ms={text: Latency(p50=1, p95=2, p99=3, max=4)},
                 throughput={text: 1.0},
@@ -336,7 +428,20 @@ def hostile(text: str) -> Report:
         loss_over_time=LossOverTime(
             bin_s=1.0, series=[LossSeries(scenario=text, seconds=[0.0, 1.0], checked=[5, 4], lossy=[0, 1])]
         ),
+        power=Power(share=0.9, sampled=10, conversations=3, control=Control(planted=10, found=9)),
+        faults=[fault(text, text, 0.2, 0.7, text)],
         instance_matrix=InstanceMatrix(writing=[text], reading=[text], pairs=[[9]], missing=[[1]]),
+        ages=AgeCurve(
+            edges_ms=[1, 10], series=[AgeSeries(scenario=text, kin="other", missing=[1, 0, 0], pairs=[30, 30, 0])]
+        ),
+        causes=[
+            msgspec.structs.replace(
+                suspect("own-copies", 1.0, [text], [text], text), code=text, anomaly=text, remedy=text
+            )
+        ],
+        promises=[Promise(name=text, declared=text, behaves=text)],
+        effective=EffectiveContract(window_messages=1, visibility_ms=1, ttl=None, conversations=1, harmed=1),
+        failures=[Failed(scenario=text, kind=text, outcome="info", why=text, number=1)],
         worst_conversations=[
             WorstConversation(
                 scenario=text,
@@ -344,6 +449,8 @@ def hostile(text: str) -> Report:
                 user=text,
                 story=text,
                 request_ids=[text],
+                classes=[text],
+                command=text,
                 rows=[row, Row(mark="missing", owed=row.owed)],
             )
         ],

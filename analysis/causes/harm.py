@@ -1,0 +1,92 @@
+"""The harm of a run in the figures that causes are weighed by."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.judged import Judged
+from analysis.symptoms.pairs import KINS, Kin
+from analysis.symptoms.scale import BINS
+from analysis.symptoms.traits import SaidTraits
+
+Numbers = NDArray[np.int64]
+_NOTHING: Numbers = np.zeros(BINS, dtype=np.int64)
+
+
+class Harm:
+    """What the sums over a run say of its harm; figures of the whole run, scenarios added up."""
+
+    def __init__(self, judged: Judged) -> None:
+        self.judged = judged
+        self.symptoms = judged.symptoms
+
+    @cached_property
+    def harmed_by(self) -> Counter[str]:
+        """Conversations with a finding of a class."""
+        total: Counter[str] = Counter()
+        for scenario in self.judged.counts.scenarios.values():
+            total.update(scenario.harmed_by)
+        return total
+
+    @cached_property
+    def fates(self) -> Counter[str]:
+        """Messages by fate."""
+        total: Counter[str] = Counter()
+        for scenario in self.judged.counts.scenarios.values():
+            total.update(scenario.fates)
+        return total
+
+    @property
+    def gone(self) -> int:
+        """Messages that were missing to the end."""
+        return self.fates["lost: never visible"] + self.fates["lost: vanished"]
+
+    @property
+    def late(self) -> int:
+        """Messages that were missing and shown afterwards."""
+        return self.fates["stale"] + self.fates["flicker"]
+
+    @property
+    def missed(self) -> int:
+        """Messages that were ever missing."""
+        return self.gone + self.late
+
+    @cached_property
+    def said(self) -> Counter[SaidTraits]:
+        """Checked messages by traits."""
+        return self.symptoms.traits.said
+
+    @cached_property
+    def lossy(self) -> int:
+        """Lossy recalls."""
+        return sum(n for (_, _, form), n in self.symptoms.lists.number.items() if form != "sound")
+
+    @cached_property
+    def scenarios(self) -> list[str]:
+        """Scenarios with a checked pair, one row of the strata each."""
+        pairs = self.symptoms.pairs
+        return sorted({key[0] for key in pairs.shown} | {key[0] for key in pairs.missing})
+
+    def shown(self, kin: Kin) -> Numbers:
+        """Shown pairs: one row a scenario, one column a bin of age."""
+        return self._stacked([self.symptoms.pairs.shown.get((scenario, kin)) for scenario in self.scenarios])
+
+    def missing(self, kin: Kin, *, late: bool) -> Numbers:
+        """Missing pairs of messages that were shown afterwards, or of the others; formed as ``shown``."""
+        return self._stacked([self.symptoms.pairs.missing.get((scenario, kin, late)) for scenario in self.scenarios])
+
+    @cached_property
+    def ages(self) -> tuple[Numbers, Numbers]:
+        """Missing and all pairs by age, of the scenarios that lack something."""
+        lost = np.add.reduce([self.missing(kin, late=late) for kin in KINS for late in (True, False)])
+        pairs = np.add.reduce([lost, *(self.shown(kin) for kin in KINS)])
+        harmed = lost.any(axis=1)
+        return lost[harmed].sum(axis=0), pairs[harmed].sum(axis=0)
+
+    @staticmethod
+    def _stacked(rows: list[Numbers | None]) -> Numbers:
+        return np.array([_NOTHING if row is None else row for row in rows], dtype=np.int64).reshape(len(rows), BINS)

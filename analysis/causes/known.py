@@ -1,0 +1,196 @@
+"""The causes that can be named, one entry each: what it is, how it shows, and where to look."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Known(NamedTuple):
+    """One cause."""
+
+    code: str
+    anomaly: str
+    """The class of findings it explains."""
+    title: str
+    """In plain words; what a run tells more exactly is put in its place."""
+    shows: str
+    """How it is told from others."""
+    remedy: str
+
+
+KNOWN: dict[str, Known] = {
+    entry.code: entry
+    for entry in (
+        Known(
+            "own-copies",
+            "missing",
+            "Each instance serves a copy of its own, which does not see what other instances wrote",
+            "missing where one instance wrote and another read, never where the same one did both",
+            "Look at caches inside the service's processes: share them, or validate a copy against the store before it "
+            "is served. A balancer that sticks hides this from one device only.",
+        ),
+        Known(
+            "split-memory",
+            "missing",
+            "Instances do not share one memory: kept in the process, or stored under different keys",
+            "some pairs of instances never see each other's messages, however old",
+            "Look at where each instance stores and by which key it looks: configuration, key scheme, version. Nothing "
+            "that must outlive a request belongs into a process.",
+        ),
+        Known(
+            "late-reads",
+            "missing",
+            "Reads are behind writes",
+            "missing while young and shown for good afterwards, whichever instance reads",
+            "Look at replicas, queues and indexes between write and read: read from the primary after a write, or "
+            "acknowledge when it is visible. If the delay is meant, promise it: visibility_ms.",
+        ),
+        Known(
+            "lost-update",
+            "missing",
+            "Writers overwrite each other: read, append, write back without a lock",
+            "lost for good when another append of the conversation was under way, one of the two",
+            "Look at how an append reaches the store: append atomically, or hold a lock (or compare a version) over "
+            "read and write.",
+        ),
+        Known(
+            "smaller-window",
+            "missing",
+            "The window is smaller than promised",
+            "only the oldest are missing, and lists never grow beyond a length or a size",
+            "Look at every limit between store and answer: page size, list trim, token budget. If it is meant, promise "
+            "it: window.",
+        ),
+        Known(
+            "expired-early",
+            "missing",
+            "What was said expires earlier than promised",
+            "gone after a pause of a certain length, or at a certain age",
+            "Look at expiry times in every store and cache on the way, and at what refreshes them. If it is meant, "
+            "promise it: ttl.",
+        ),
+        Known(
+            "lost-at-once",
+            "missing",
+            "Much was lost at one moment: a crash, a restart or a flush",
+            "had been shown and is gone from one moment on, or was acknowledged shortly before it",
+            "Look at what happened to the service and its stores at that moment. Acknowledge only what would survive a "
+            "crash; keep nothing but copies in what may be flushed.",
+        ),
+        Known(
+            "disappearing",
+            "missing",
+            "What had been stored disappears: evicted, trimmed or overwritten",
+            "had been shown and is gone, at no special moment, age or length",
+            "Look at limits of size and memory in every store on the way, and at what rewrites a history whole.",
+        ),
+        Known(
+            "never-stored",
+            "missing",
+            "Writes are acknowledged and not stored",
+            "never shown by any recall, with no other writer at work; often all of one role, size or instance",
+            "Look for errors that are swallowed between the answer and the store, and at filters and limits on what is "
+            "stored. Acknowledge after commit.",
+        ),
+        Known(
+            "struck",
+            "missing",
+            "Losses came with faults",
+            "recalls under way in a fault, or that lack what was lost in one, are lossy oftener than others",
+            "Look at what the deployment does when this part fails: what it acknowledges meanwhile, what it retries, "
+            "what it takes over.",
+        ),
+        Known(
+            "no-idempotency",
+            "duplicated",
+            "A message that is sent again is stored again",
+            "duplicates are of messages that were sent in several attempts",
+            "Take the message id as the idempotency key.",
+        ),
+        Known(
+            "merged-copies",
+            "duplicated",
+            "Several copies of a history are put together without comparing ids",
+            "duplicates are of messages that were sent once",
+            "Look at caches, shards and retries inside the service that are merged or replayed.",
+        ),
+        Known(
+            "batch-order",
+            "reordered",
+            "Messages of one append do not keep their order",
+            "inversions are inside one append",
+            "Number the messages of a batch before they are stored, and order by that number.",
+        ),
+        Known(
+            "order-by-timestamp",
+            "reordered",
+            "The order is that of timestamps, which are coarse or of several clocks",
+            "inversions are between devices or instances, and not far apart",
+            "Order by a sequence that the store assigns, not by a clock.",
+        ),
+        Known(
+            "no-order",
+            "reordered",
+            "Nothing keeps the order in which messages were stored",
+            "inversions are between messages that one device sent through one instance",
+            "Order by a sequence that the store assigns; look for queries without an order.",
+        ),
+        Known(
+            "length-limit",
+            "corrupted",
+            "Contents are cut at a length",
+            "changed messages are cut, the long ones",
+            "Reject what is too long to be stored, or store it whole.",
+        ),
+        Known(
+            "altered-content",
+            "corrupted",
+            "Contents are rewritten on the way: encoding, escaping or cleaning",
+            "changed messages are altered, often those with other characters than ASCII",
+            "Store what was said byte for byte, in UTF-8; clean up when it is shown.",
+        ),
+        Known(
+            "altered-role",
+            "corrupted",
+            "Roles are mapped to others",
+            "changed messages have another role",
+            "Store the role as it was sent; reject roles that are not supported.",
+        ),
+        Known(
+            "shared-state",
+            "foreign",
+            "An instance keeps state between requests and mixes up whose it is",
+            "foreign messages are listed by one instance of several",
+            "Keep nothing in a process between requests: no module variables, no reused buffers, no client with a user "
+            "in it.",
+        ),
+        Known(
+            "key-too-short",
+            "foreign",
+            "A key leaves out whose history it is, or state is shared between requests",
+            "foreign messages are listed by all instances",
+            "Put tenant, user and session into every key and every query; keep nothing in a process between requests.",
+        ),
+        Known(
+            "stored-before-validated",
+            "phantom",
+            "What is refused is stored all the same",
+            "rejected messages are listed",
+            "Validate before storing, in one transaction with the answer.",
+        ),
+        Known(
+            "left-over",
+            "phantom",
+            "Data of earlier runs turns up under reused ids",
+            "listed elements carry the token of another run",
+            "Never reuse ids; delete by the whole key.",
+        ),
+        Known(
+            "own-elements",
+            "phantom",
+            "The memory lists elements of its own",
+            "listed elements carry no token",
+            "If system prompts or summaries are meant to be listed, promise it: unmarked = 'allow'.",
+        ),
+    )
+}

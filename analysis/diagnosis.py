@@ -1,0 +1,76 @@
+"""What the harm of a run consists of, by class, and what it points at."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import msgspec
+
+from analysis.causes.cause import Cause
+from analysis.causes.effective import EffectiveContract, effective_contract
+from analysis.causes.likely import likely_causes
+from analysis.faults import Fault
+from analysis.judged import Judged
+from analysis.rates import estimate
+from goldfish.anomalies import ANOMALIES
+from goldfish.contract import Contract
+
+
+class ClassRate(msgspec.Struct, frozen=True, kw_only=True):
+    """How many conversations of a scenario have a finding of a class."""
+
+    findings: int
+    conversations: int
+    """Conversations with one."""
+    checked: int
+    """Conversations that were looked at."""
+    rate: float | None
+    """None if none was looked at; then the interval is the whole of 0 to 1."""
+    low: float
+    high: float
+
+
+class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
+    """Classes by scenario, likely causes, and the contract that is kept."""
+
+    classes: dict[str, dict[str, ClassRate]] = {}
+    """Scenario → class → its rate; classes that were found in no scenario are left out."""
+    causes: list[Cause] = []
+    effective: EffectiveContract | None = None
+
+
+def diagnose(judged: Judged, contract: Contract, confidence: float, faults: Sequence[Fault] = ()) -> Diagnosis:
+    """Look at what the sums over a run, and what was done to the deployment, say of its harm."""
+    effective = effective_contract(judged.symptoms.sample, contract)
+    return Diagnosis(
+        classes=_classes(judged, confidence),
+        causes=likely_causes(judged, contract, effective, faults),
+        effective=effective,
+    )
+
+
+def _classes(judged: Judged, confidence: float) -> dict[str, dict[str, ClassRate]]:
+    known = list(ANOMALIES)
+    harmed = judged.symptoms.by_class.harmed
+    found = sorted({name for _, name in harmed}, key=lambda name: (known.index(name) if name in known else 99, name))
+    return {
+        scenario: {name: _rate(judged, scenario, name, confidence) for name in found}
+        for scenario in judged.counts.scenarios
+    }
+
+
+def _rate(judged: Judged, scenario: str, name: str, confidence: float) -> ClassRate:
+    counts = judged.counts.scenario(scenario)
+    harmed = judged.symptoms.by_class.harmed.get((scenario, name), Counter())
+    # Sorted, so that the sums of the rates do not depend on who was counted first.
+    users = sorted((harmed.get(user, 0), seen.seen) for user, seen in counts.users.items())
+    rate = estimate([events for events, _ in users], [trials for _, trials in users], confidence)
+    return ClassRate(
+        findings=counts.findings[name],
+        conversations=rate.events,
+        checked=rate.trials,
+        rate=rate.rate,
+        low=rate.low,
+        high=rate.high,
+    )
