@@ -69,6 +69,8 @@ bench: install-dev ## measurements, written to benchmarks/results
 	$(BIN)/python -m benchmarks.analyzer
 	$(BIN)/python -m benchmarks.turn_cost
 	$(BIN)/python -m benchmarks.users
+	$(BIN)/python -m benchmarks.intervals
+	$(BIN)/python -m benchmarks.early_stop
 
 soak: install-dev ## half an hour of load, MINUTES=30; fails if a process keeps growing
 	$(BIN)/python -m benchmarks.soak $(MINUTES)

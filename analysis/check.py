@@ -133,7 +133,10 @@ def _note_shown(listed: Sequence[Listed], sent: Mapping[tuple[str, int], Sent]) 
                 continue
             message.shown_ns = end_ns
             if end_ns < message.sent_ns:
-                message.sent_ns = min(message.sent_ns, sent[message.device, message.seq].tried_ns)
+                tried = sent[message.device, message.seq].tried
+                message.sent_ns = tried.start_ns
+                message.batch = tried.id
+                message.place = next(at for at, said in enumerate(tried.messages) if said.seq == message.seq)
 
 
 def _from_the_future(listed: Sequence[Listed], sent: Mapping[tuple[str, int], Sent]) -> Doubt | None:

@@ -10,7 +10,7 @@ telling how much the next one would cost: the losses are *incidents*, counted an
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import astuple
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from analysis.episodes import EPISODES_MIN
 from analysis.rates import Rate, estimate
-from analysis.sums.counts import User, UserCounts
+from analysis.sums.counts import User, UserCounts, in_order
 from analysis.sums.exposure import Exposure
 
 Counts = NDArray[np.int64]
@@ -43,7 +43,9 @@ def rates(scenario: str, users: Mapping[User, UserCounts], exposure: Exposure, c
     """The rates of one scenario."""
     struck = {at: counts for (name, at), counts in sorted(exposure.episodes.items()) if name == scenario}
     whole = _rows(users.values())
-    rest = whole - _rows(exposure.users.get((scenario, user), UserCounts()) for user in users)
+    rest = whole
+    if struck:
+        rest = whole - _rows(exposure.users.get((scenario, user), UserCounts()) for user in users)
     episodes = _rows(struck.values())
     recalls, conversations, messages = (_rate(whole, rest, episodes, level, confidence) for level in range(3))
     costly = int((episodes[:, 1::2] > 0).any(axis=1).sum())
@@ -63,4 +65,5 @@ def _rate(whole: Counts, rest: Counts, episodes: Counts, level: int, confidence:
 
 
 def _rows(counts: Iterable[UserCounts]) -> Counts:
-    return np.array([astuple(each) for each in counts], dtype=np.int64).reshape(-1, 6)
+    flat = np.fromiter(chain.from_iterable(map(in_order, counts)), dtype=np.int64)
+    return flat.reshape(-1, 6)

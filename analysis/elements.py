@@ -74,4 +74,4 @@ def _odd(entry: Listed, odd: Odd, sent: Mapping[tuple[str, int], Sent], contract
 
 def _was_rejected(message: Message, sent: Sent, recall: Recall) -> bool:
     """Whether a listed message can only come from an attempt that was refused."""
-    return message.failed or sent.tried_ns <= recall.end_ns < sent.sent_ns
+    return message.failed or sent.tried.start_ns <= recall.end_ns < sent.sent_ns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -64,25 +64,24 @@ def judge(shares: Shares, assignment: Assignment) -> Judged:
     return judged
 
 
-def judge_share(share: Share, assignment: Assignment, progress: Callable[[int], None]) -> Judged:
+def judge_share(share: Share, assignment: Assignment) -> Judged:
     """What the conversations of a share come to.
 
     Args:
         share: all that was read and taken.
         assignment: what to judge by.
-        progress: called with the number of conversations just judged.
 
     Raises:
         RecordError: rows of a conversation contradict each other.
     """
-    return _Judge(share, assignment, progress).judged
+    return _Judge(share, assignment).judged
 
 
 class _Judge:
-    def __init__(self, share: Share, assignment: Assignment, progress: Callable[[int], None]) -> None:
+    def __init__(self, share: Share, assignment: Assignment) -> None:
         self._share = share
         self._assignment = assignment
-        self._progress = progress
+        self._progress = share.progress
         self._conversations = Conversations(share)
         self._cited = {conversation for conversation, _, _ in assignment.cited}
         self.judged = assignment.nothing()

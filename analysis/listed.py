@@ -27,8 +27,8 @@ class Sent(NamedTuple):
     """The attempt that wrote it, else the first that did not fail, else the first."""
     attempts: int
     """How many there were, failed ones included."""
-    tried_ns: int
-    """Start of the first of all."""
+    tried: Append
+    """The first of all."""
     sent_ns: int
     """Start of the first that did not fail; of the first of all if all did."""
 
@@ -75,7 +75,7 @@ def read_sent(conversation: Conversation, contract: Contract | None = None) -> d
             key = append.device, said.seq
             attempts.setdefault(key, []).append((append, place))
             if key not in sent:
-                sent[key] = Sent(_message(append, place), said, append, 1, append.start_ns, append.start_ns)
+                sent[key] = Sent(_message(append, place), said, append, 1, append, append.start_ns)
     resent = {key: _several(several) for key, several in attempts.items() if len(several) > 1}
     sent |= resent
     if contract is None:
@@ -113,8 +113,7 @@ def _several(attempts: Sequence[tuple[Append, int]]) -> Sent:
         message.attempts = len(tried)
         message.acked_ns = wrote.end_ns if wrote else NEVER
         message.resent_ns = max(append.end_ns if append.outcome == "ok" else NEVER for append, _ in tried)
-    tried_ns = by_start[0][0].start_ns
-    return Sent(message, first.messages[place], wrote or first, len(attempts), tried_ns, first.start_ns)
+    return Sent(message, first.messages[place], wrote or first, len(attempts), by_start[0][0], first.start_ns)
 
 
 def _tokens(said: Said, contract: Contract) -> tuple[int, int]:

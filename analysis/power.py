@@ -13,6 +13,7 @@ if one is not, the checker is broken, and whatever it says about the run is wort
 from __future__ import annotations
 
 import tempfile
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -27,7 +28,6 @@ from analysis.record import Conversation
 from analysis.sums.sampled import digest
 from goldfish.contract import Contract, Page, Ttl
 from goldfish.oplog import Append, Footer, Header, Odd, Recall, encode_runs, listing
-from goldfish.rule import NEVER
 from goldfish.run import TRANSCRIPT, Run, write_run
 
 RECALLS_MAX = 8
@@ -116,6 +116,8 @@ def _plant(folder: Path, conversations: Sequence[Conversation], contract: Contra
     for conversation in conversations:
         thief = _Thief(conversation, contract)
         for _, row in conversation.operations():
+            if isinstance(row, Recall) and thief.passes_by(row):
+                continue
             copy = msgspec.structs.replace(row, id=len(rows))
             if isinstance(copy, Recall) and thief.visits(copy):
                 taken = thief.take(copy)
@@ -161,30 +163,32 @@ class _Thief:
         }
         self._roles = {(a.device, said.seq): said.role for _, a in conversation.appends for said in a.messages}
         answered = [row for _, row in conversation.recalls if row.outcome == "ok"]
-        few = self._chance.sample(answered, min(len(answered), RECALLS_MAX))
+        listings = [row for row in answered if row.view in ("session", "user")]
+        few = self._chance.sample(listings, min(len(listings), RECALLS_MAX))
         self._visited = {row.start_ns for row in few}
-        first_shown_ns: dict[Name, int] = {}
-        for row in answered:
-            for name in self._own(row):
-                first_shown_ns[name] = min(row.end_ns, first_shown_ns.get(name, NEVER))
-        # What was acknowledged before anybody saw it stays known as stored when a recall does not show it.
-        self._harmless = {
-            name
-            for name, append in self._appends.items()
-            if append.outcome == "ok" and append.end_ns <= first_shown_ns.get(name, NEVER)
-        }
+        # A message that was acknowledged before anybody saw it stays known as stored when a recall does not show it. To
+        # all others the recalls that show them may be the only witness.
+        self._witnessed = {name for name, append in self._appends.items() if append.outcome != "ok"}
+        self._witnessed |= self._seen_under_way(conversation, answered)
         self._begun_ns = min((append.start_ns for _, append in conversation.appends), default=0)
         self._sessions = {append.session for _, append in conversation.appends}
         devices = {append.device for _, append in conversation.appends}
+        unanswered = any(append.outcome == "info" for _, append in conversation.appends)  # it may win at any time
         self._plain = (
             not conversation.deletes
-            and not (contract.concurrency == "last-writer" and len(devices) > 1)
+            and not (contract.concurrency == "last-writer" and (len(devices) > 1 or unanswered))
             and not any(append.attempt > 1 for _, append in conversation.appends)
         )
 
     def visits(self, recall: Recall) -> bool:
         """Whether a recall is one of those that are tried."""
         return recall.outcome == "ok" and recall.start_ns in self._visited
+
+    def passes_by(self, recall: Recall) -> bool:
+        """Whether a recall proves nothing about others, and need not be in the copy: a long story has many."""
+        if self._contract.ttl is not None or self.visits(recall):
+            return False
+        return not any(_shows(recall, name) for name in self._witnessed)
 
     def shown(self, recall: Recall) -> int:
         """How many own messages a recall shows."""
@@ -194,7 +198,7 @@ class _Thief:
         """The recall without one of its messages; None if it shows none that can be taken without side effects."""
         own = self._own(recall)
         odd = {(element.device, element.seq) for element in recall.odd}
-        within_reach = sorted(name for name in own if name in self._harmless and name not in odd)
+        within_reach = sorted(name for name in own if name not in self._witnessed and name not in odd)
         if not within_reach:
             return None
         name = self._chance.choice(within_reach)
@@ -207,6 +211,21 @@ class _Thief:
                 seen.append(element)
         without = msgspec.structs.replace(recall, seen=encode_runs(seen), odd=left)
         return without, Planted(self._name, recall.id, name, len(own), self._certain(recall, name, own))
+
+    @staticmethod
+    def _seen_under_way(conversation: Conversation, answered: Sequence[Recall]) -> set[Name]:
+        """Messages that a recall shows which ended before they were acknowledged."""
+        appends = sorted((row for _, row in conversation.appends), key=lambda row: row.start_ns)
+        begun_ns = [row.start_ns for row in appends]
+        longest_ns = max((row.end_ns - row.start_ns for row in appends), default=0)
+        found = set()
+        for recall in answered:
+            first = bisect_left(begun_ns, recall.end_ns - longest_ns)
+            for append in appends[first : bisect_right(begun_ns, recall.end_ns)]:
+                if append.end_ns > recall.end_ns:
+                    names = ((append.device, said.seq) for said in append.messages)
+                    found |= {name for name in names if _shows(recall, name)}
+        return found
 
     def _own(self, recall: Recall) -> set[Name]:
         return {element for element in listing(recall) if not isinstance(element, Odd) and element in self._appends}
@@ -239,3 +258,11 @@ class _Thief:
             other.outcome == "ok" and other.end_ns + contract.order_slack_ms * 1e6 < append.start_ns
             for other in map(self._appends.__getitem__, others)
         )
+
+
+def _shows(recall: Recall, name: Name) -> bool:
+    """Whether a recall lists a message, intact or not."""
+    device, seq = name
+    return any(device == owner and first <= seq <= last for owner, first, last in recall.seen) or any(
+        element.why == "corrupted" and (element.device, element.seq) == name for element in recall.odd
+    )

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import astuple
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,7 +24,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from analysis.bootstrap import Users
-from analysis.sums.counts import ScenarioCounts
+from analysis.sums.counts import ScenarioCounts, in_order
 from goldfish.errors import RecordError
 
 FILE = "users.parquet"
@@ -49,7 +48,7 @@ def users_table(scenarios: Mapping[str, ScenarioCounts]) -> pa.Table:
     rows = [
         (name, *counts, number)
         for name, scenario in sorted(scenarios.items())
-        for counts, number in sorted(Counter(map(astuple, scenario.users.values())).items())
+        for counts, number in sorted(Counter(map(in_order, scenario.users.values())).items())
     ]
     return pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in rows], schema=SCHEMA)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
 
 import numpy as np
 
@@ -31,6 +32,10 @@ class UserCounts:
     """Checked messages: shown in, or missing from, some recall."""
     lost: int = 0
     """Of them, those that are missing to the end."""
+
+
+in_order = attrgetter(*(each.name for each in fields(UserCounts)))
+"""The counts of a user as a tuple."""
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ instances are missing, each instance has a memory of its own.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -20,12 +21,15 @@ from analysis.fates import ENDS
 from analysis.listed import of_history
 from analysis.proof.proven import Proven
 from analysis.symptoms.scale import BINS, EDGES_NS
-from goldfish.rule import NEVER
+from goldfish.rule import Message
 
 Kin = Literal["same", "other", "unknown"]
 """Whether the instance that wrote is the one that read; unknown if an answer did not name its instance."""
 KINS: tuple[Kin, ...] = ("same", "other", "unknown")
 Numbers = NDArray[np.int64]
+UNKNOWN = 0
+"""Number of the instance that an answer did not name."""
+UNACKED = 2**62
 _EDGES = np.array(EDGES_NS, dtype=np.int64)
 
 
@@ -39,49 +43,55 @@ class Pairs:
 
     def add(self, checked: Checked) -> None:
         """Take in one judged conversation."""
-        written_by = {sent.message: sent.append.instance for sent in checked.sent.values()}
-        shown: defaultdict[Kin, list[int]] = defaultdict(list)
-        missing: defaultdict[tuple[Kin, bool], list[int]] = defaultdict(list)
-        for entry in checked.listed:
-            if not of_history(entry):
-                continue
-            read_by, start_ns = entry.row.instance, entry.row.start_ns
-            for message in entry.shown:
-                if message.acked_ns < NEVER:
-                    shown[kinship(written_by[message], read_by)].append(start_ns - message.acked_ns)
-            for lost in entry.judgement.missing:
-                message = lost.message
-                if message.acked_ns < NEVER:
-                    late = ENDS.get(checked.fates[message].name) == "late"
-                    missing[kinship(written_by[message], read_by), late].append(start_ns - message.acked_ns)
+        sent = list(checked.sent.values())
+        index = {each.message: at for at, each in enumerate(sent)}
+        instances = Codes({None: UNKNOWN})
+        written = np.array([instances[each.append.instance] for each in sent], np.int64)
+        acked = np.array([min(each.message.acked_ns, UNACKED) for each in sent], np.int64)
+        histories = [entry for entry in checked.listed if of_history(entry)]
+        read = np.array([instances[entry.row.instance] for entry in histories], np.int64)
+        start = np.array([entry.row.start_ns for entry in histories], np.int64)
         scenario = checked.conversation.scenario
-        for kin, ages in shown.items():
-            self.shown[scenario, kin] += binned(np.array(ages, dtype=np.int64))
-        for (kin, late), ages in missing.items():
-            self.missing[scenario, kin, late] += binned(np.array(ages, dtype=np.int64))
+
+        def count(lists: Sequence[Sequence[Message]]) -> Numbers:
+            """Pairs of histories and messages, one list of messages each, by kin and age."""
+            recall = np.repeat(np.arange(len(lists)), [len(messages) for messages in lists])
+            message = np.array([index[message] for messages in lists for message in messages], np.int64)
+            known = acked[message] < UNACKED
+            recall, message = recall[known], message[known]
+            return _by_kin_and_age(written[message], read[recall], start[recall] - acked[message])
+
+        for kin, ages in zip(KINS, count([entry.shown for entry in histories]), strict=True):
+            if ages.any():
+                self.shown[scenario, kin] += ages
+        if not checked.recalls_lossy:
+            return
+        late = {message for message, fate in checked.fates.items() if ENDS.get(fate.name) == "late"}
+        gone = [[lost.message for lost in entry.judgement.missing] for entry in histories]
+        for is_late in (True, False):
+            those = [[message for message in messages if (message in late) == is_late] for messages in gone]
+            for kin, ages in zip(KINS, count(those), strict=True):
+                if ages.any():
+                    self.missing[scenario, kin, is_late] += ages
 
     def add_proven(self, proven: Proven) -> None:
         """Take in conversations that are proven sound."""
-        instances = Codes()
+        instances = Codes({None: UNKNOWN})
         of_manner = np.array([instances[manner.instance] for manner in proven.manners], np.int64)
-        unknown = instances.get(None, -1)
         runs = proven.checked[proven.run_recall]
         counts = (proven.run_last - proven.run_first + 1)[runs]
         message = spread(proven.run_first[runs], counts)
         recall = np.repeat(proven.run_recall[runs], counts)
         known = proven.acknowledged[message]
         message, recall = message[known], recall[known]
-        written, read = of_manner[proven.written[message]], of_manner[proven.read[recall]]
-        kin = np.where(written == read, KINS.index("same"), KINS.index("other"))
-        kin[(written == unknown) | (read == unknown)] = KINS.index("unknown")
-        age = np.searchsorted(_EDGES, proven.start[recall] - proven.ended[message], side="right")
         scenario = proven.scenario[proven.recall_conversation[recall]]
-        cells = len(proven.scenarios) * len(KINS) * BINS
-        numbers = np.bincount((scenario * len(KINS) + kin) * BINS + age, minlength=cells).reshape(-1, len(KINS), BINS)
         for at, name in enumerate(proven.scenarios):
-            for kind, those in zip(KINS, numbers[at], strict=True):
-                if those.any():
-                    self.shown[name, kind] += those
+            own = slice(None) if len(proven.scenarios) == 1 else scenario == at
+            written, read = of_manner[proven.written[message[own]]], of_manner[proven.read[recall[own]]]
+            ages = proven.start[recall[own]] - proven.ended[message[own]]
+            for kin, numbers in zip(KINS, _by_kin_and_age(written, read, ages), strict=True):
+                if numbers.any():
+                    self.shown[name, kin] += numbers
 
     def merge(self, other: Pairs) -> None:
         """Take in another share."""
@@ -91,16 +101,18 @@ class Pairs:
             self.missing[case] += numbers
 
 
-def kinship(written_by: str | None, read_by: str | None) -> Kin:
-    """How the instance that wrote and the one that read are related."""
-    if written_by is None or read_by is None:
-        return "unknown"
-    return "same" if written_by == read_by else "other"
+def _by_kin_and_age(written: Numbers, read: Numbers, ages_ns: Numbers) -> Numbers:
+    """Numbers of pairs: a row for each kin, a column for each bin of age.
 
-
-def binned(ages_ns: Numbers) -> Numbers:
-    """Numbers of ages per bin."""
-    return np.bincount(np.searchsorted(_EDGES, ages_ns, side="right"), minlength=BINS).astype(np.int64)
+    Args:
+        written: by pair, the number of the instance that wrote the message.
+        read: of the one that answered the recall.
+        ages_ns: from the acknowledgement to the start of the recall.
+    """
+    kin = np.where(written == read, KINS.index("same"), KINS.index("other"))
+    kin[(written == UNKNOWN) | (read == UNKNOWN)] = KINS.index("unknown")
+    cell = kin * BINS + np.searchsorted(_EDGES, ages_ns, side="right")
+    return np.bincount(cell, minlength=len(KINS) * BINS).reshape(len(KINS), BINS).astype(np.int64)
 
 
 def _no_numbers() -> Numbers:

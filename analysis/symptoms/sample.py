@@ -8,7 +8,7 @@ from analysis.check import Checked
 from analysis.record import Conversation
 
 KEPT = 40
-OPERATIONS_MAX = 2_000
+OPERATIONS_MAX = 400
 """A conversation with more operations is not kept: judging it takes too long to be done again and again."""
 
 

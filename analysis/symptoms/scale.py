@@ -5,6 +5,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from math import log2
 
+import numpy as np
+from numpy.typing import NDArray
+
+from analysis.columns import Ints
+
 MS = 1_000_000
 EDGES_NS = tuple(step * 10**power * MS for power in range(6) for step in (1, 2, 5))
 """1, 2, 5, 10 ms … 500 s; bin 0 is below the first, bin ``len(EDGES_NS)`` at or above the last."""
@@ -24,6 +29,12 @@ def ends(number: int) -> tuple[int, int | None]:
 def step_of(value: float) -> int:
     """A step on a scale of which four double the value; 0 up to 1."""
     return max(0, round(4 * log2(value))) if value > 1 else 0
+
+
+def steps_of(values: NDArray[np.float64]) -> Ints:
+    """The steps of many values."""
+    steps: Ints = np.rint(4 * np.log2(np.maximum(values, 1))).astype(np.int64)
+    return steps
 
 
 def unstepped(step: int) -> float:

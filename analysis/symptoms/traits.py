@@ -20,7 +20,7 @@ from analysis.listed import Listed, of_history
 from analysis.proof.proven import Proven
 from analysis.symptoms.overlap import overlapped, overlapped_columns
 from analysis.symptoms.pauses import Pauses, longest_columns
-from analysis.symptoms.scale import MS, step_of
+from analysis.symptoms.scale import MS, step_of, steps_of
 from goldfish.oplog import Append
 
 Shape = Literal["sound", "lossy", "blank"]
@@ -73,24 +73,16 @@ class Traits:
         appends = [row for _, row in conversation.appends if row.outcome != "fail"]
         at_once = overlapped(appends)
         lossy = bool(checked.recalls_lossy)
+        said: Counter[tuple[Any, ...]] = Counter()
         for message, fate in checked.fates.items():
             end = ENDS.get(fate.name)
-            if end is None:
-                continue
-            sent = checked.sent_of(message)
-            said, append = sent.said, sent.append
-            self.said[
-                SaidTraits(
-                    conversation.scenario,
-                    append.instance,
-                    said.role if lossy else None,
-                    said.bytes.bit_length() if lossy else 0,
-                    append.id in at_once,
-                    sent.attempts > 1,
-                    end,
-                    fate.name != "lost: never visible",
-                )
-            ] += 1
+            if end is not None:
+                _, words, append, attempts, *_ = checked.sent[message.device, message.seq]
+                role, size = (words.role, words.bytes.bit_length()) if lossy else (None, 0)
+                seen = fate.name != "lost: never visible"
+                said[append.instance, role, size, append.id in at_once, attempts > 1, end, seen] += 1
+        for traits, number in said.items():
+            self.said[SaidTraits(conversation.scenario, *traits)] += number
         self._count_twins(checked, appends)
         pauses = Pauses(checked)
         for entry in checked.listed:
@@ -127,7 +119,7 @@ class Traits:
             recalls[checked],
         )
         steps = np.zeros(len(proven.start), np.int64)
-        steps[checked] = [step_of(pause / MS) for pause in pauses.tolist()]
+        steps[checked] = steps_of(pauses / MS)
         own = proven.checked
         for (scenario, manner, step), number in _counted(
             proven.scenario[proven.recall_conversation[own]], proven.read[own], steps[own]
@@ -167,6 +159,10 @@ def _outcomes(proven: Proven, outcome: str) -> NDArray[np.bool_]:
 
 
 def _counted(*columns: NDArray[Any]) -> Iterator[tuple[list[int], int]]:
-    """The different rows of some columns, and how often each occurs."""
-    rows, numbers = np.unique(np.column_stack(columns).astype(np.int64), axis=0, return_counts=True)
-    yield from zip(rows.tolist(), numbers.tolist(), strict=True)
+    """The different rows of some columns of small numbers, and how often each occurs."""
+    sizes = [int(column.max(initial=0)) + 1 for column in columns]
+    rows = np.ravel_multi_index(tuple(column.astype(np.int64) for column in columns), sizes)
+    numbers = np.bincount(rows)
+    found = np.flatnonzero(numbers)
+    different = np.column_stack(np.unravel_index(found, sizes)).tolist()
+    yield from zip(different, numbers[found].tolist(), strict=True)

@@ -52,7 +52,10 @@ class Excuses:
         self._deletes = [d for d in deletes if d.start_ns <= recall.end_ns]
         self._expiry = expiry
         self._alive_after: dict[str | None, int] = {}
-        self._writers = [n for n in known if n.maybe_stored(recall.end_ns)] if terms.last_writer else []
+        self._writers: list[Message] = []
+        if terms.last_writer:
+            shown = set(recall.shown)
+            self._writers = [n for n in known if n.maybe_stored(recall.end_ns) or n in shown]
 
     def __call__(self, m: Message) -> bool:
         """Whether m may be gone."""

@@ -13,8 +13,8 @@ import msgspec
 NEVER = 1 << 63
 """A stamp later than all: not acknowledged, not shown."""
 
-EVER = NEVER - 1
-"""The latest moment there is: what is known by then is all that will ever be known."""
+EVER = NEVER
+"""What is known before it is all that will ever be known."""
 
 
 class Message(msgspec.Struct, eq=False, gc=False):
@@ -60,8 +60,8 @@ class Message(msgspec.Struct, eq=False, gc=False):
         return self.stored_ns if self.attempts == 1 else max(self.stored_ns, self.resent_ns)
 
     def maybe_stored(self, by_ns: int = EVER) -> bool:
-        """Whether the store may hold the message, by what was known at a stamp."""
-        return not self.failed or self.shown_ns <= by_ns
+        """Whether the store may hold the message, by what was known before a stamp."""
+        return not self.failed or self.shown_ns < by_ns
 
     def __repr__(self) -> str:
         return f"{self.device}.{self.seq}"
@@ -102,10 +102,10 @@ def before(n: Message, m: Message, slack_ns: int | None = 0, by_ns: int = EVER) 
         n: the one that may be earlier.
         m: the other.
         slack_ns: how long after its storing a message's place may still change; None: lists have no order.
-        by_ns: only what was shown by this stamp counts as known to be stored.
+        by_ns: only what was shown before this stamp counts as known to be stored.
     """
     if slack_ns is None:
         return False
     if n.batch == m.batch:
-        return n.place < m.place and (n.acked_ns < NEVER or n.shown_ns <= by_ns)
+        return n.place < m.place and (n.acked_ns < NEVER or n.shown_ns < by_ns)
     return n.stored_ns + slack_ns < m.sent_ns

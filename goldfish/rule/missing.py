@@ -70,7 +70,7 @@ def judge(
     room = Room(recall, known, terms, excuses, recall.end_ns)
     if not any(room.pins(m) or room.follows_shown(m) or room.has_room(m) or room.has_place(m) for m in candidates):
         return SOUND
-    if any(recall.end_ns < m.shown_ns < NEVER <= m.acked_ns for m in known):
+    if any(recall.end_ns <= m.shown_ns < NEVER == m.acked_ns for m in known if m not in shown):
         room = Room(recall, known, terms, excuses, EVER)  # more is known by now
     named = [
         m for m in candidates if room.pins(m) or (room.follows_shown(m) and room.names_follower(m)) or room.has_place(m)

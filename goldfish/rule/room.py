@@ -17,9 +17,11 @@ stored without being shown or older; a message that may be stored twice counts t
 
 A window may be a *view* (the whole history is kept, a recall cuts it) or a *trim* (each write cuts it, for the
 conversation as a whole or for each session); the contract does not tell. So where messages can go (deletes, expiry),
-what may have pushed m out of a trimmed window and then gone itself counts as still in its place. And in a conversation
-of several sessions, a message with a whole window of its own session behind it is not named for what other sessions
-show; in tokens, where a small message may be kept for which a large one had to go, it is not missed for that either.
+what may have pushed m out of a trimmed window and then gone itself counts as still in its place; and where messages of
+other sessions take places as well, nobody knows what was there, so that only what is shown proves something. In a
+conversation of several sessions, a message with a whole window of its own session behind it is not named for what other
+sessions show; in tokens, where a small message may be kept for which a large one had to go, it is not missed for that
+either.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from bisect import bisect_left
 from collections.abc import Collection, Sequence
 
 from goldfish.rule.excuses import Excuses
-from goldfish.rule.message import NEVER, Message, Recall, before
+from goldfish.rule.message import EVER, NEVER, Message, Recall, before
 from goldfish.rule.terms import Terms
 
 
@@ -43,8 +45,8 @@ class Room:
             known: every message sent by its end.
             terms: what is promised.
             excuses: what may be gone.
-            by_ns: what was shown after this stamp is not used. Whether a recall is *lossy* is decided by what is known
-                when it completes; whom it *names* by all that is ever known.
+            by_ns: what only other recalls showed, from this stamp on, is not used. Whether a recall is *lossy* is
+                decided by what is known when it completes; whom it *names* by all that is ever known.
         """
         self._recall = recall
         self._terms = terms
@@ -96,6 +98,8 @@ class Room:
     def has_room(self, m: Message) -> bool:
         """Whether the list has room for m: nothing can have been pushed out."""
         recall, terms = self._recall, self._terms
+        if self._open:
+            return False
         bound = recall.capacity
         if bound is not None and recall.length - len(self._pinned) >= bound - terms.pinned:
             return False
@@ -108,6 +112,8 @@ class Room:
     def has_place(self, m: Message) -> bool:
         """Whether there was a place for m even if everything that may stand behind it does."""
         bound, terms = self._recall.capacity, self._terms
+        if self._open:
+            return False
         if bound is not None and self._filled and not self.follows_shown(m):
             return False  # all that is listed may stand behind it
         if bound is not None and self.rank(m) >= bound - terms.pinned:
@@ -119,7 +125,7 @@ class Room:
         return self._recall.length - self._shown_before(m) + self._unshown_behind(m)
 
     def _before(self, n: Message, m: Message) -> bool:
-        return before(n, m, self._terms.slack_ns, self._by_ns)
+        return before(n, m, self._terms.slack_ns, EVER if n in self._shown else self._by_ns)
 
     def _older(self, m: Message) -> set[Message]:
         """What is shown and certainly stands before m: where turns are kept whole, its turn before the turn of m."""
@@ -136,12 +142,12 @@ class Room:
 
     def _shown_before(self, m: Message) -> int:
         """How much of what is listed certainly stands before m, or is pinned."""
-        slack_ns = self._terms.slack_ns
-        if self._terms.pinned or self._terms.turns is not None or slack_ns is None:
+        terms = self._terms
+        if terms.pinned or terms.turns is not None or terms.slack_ns is None:
             return len(self._pinned | self._older(m))
         if self._shown_stamps is None:
             self._shown_stamps = _Stamps(self._proving)
-        return self._shown_stamps.before(m, slack_ns, self._by_ns)
+        return self._shown_stamps.before(m, terms.slack_ns, EVER)
 
     def _places_before(self, m: Message) -> int:
         """How many others may stand before m."""
@@ -195,6 +201,11 @@ class Room:
         return sum(sorted((self._size([n]) for n in messages), reverse=True)[: self._terms.pinned])
 
     @property
+    def _open(self) -> bool:
+        """Whether messages that are not known here may have pushed something out of a window and then have gone."""
+        return self._terms.shared and (self._terms.messages is not None or self._terms.sized)
+
+    @property
     def _budget(self) -> int:
         return self._terms.turns or self._terms.tokens or 0
 
@@ -202,15 +213,15 @@ class Room:
         """Whether all that may take room in a window of turns or tokens fits into it beside m.
 
         That is what is shown, and what may stand behind m unshown (behind anything of its turn, for a turn that others
-        interrupt may have been cut before it went on). Pinned messages that went, or are pinned in a
-        session alone, count as well. Of strangers that are not shown nobody knows the size.
+        interrupt may have been cut before it went on). What may be pinned counts as well, though it went, is missing,
+        or is pinned in a session alone. Of strangers that are not shown nobody knows the size.
         """
         recall, terms = self._recall, self._terms
         extra = recall.length - len(recall.shown) if terms.turns else recall.extra_tokens
         if extra is None or not terms.alone:
             return False
         behind = [n for n in self._unshown if n is not m and self._takes_room(n, m)]
-        if terms.pinned and (self._excuses.any_may_be_gone or self._several_sessions):
+        if terms.pinned:
             extra += self._largest(set(self._unshown).difference(behind, [m]))
         return extra + self._size([*recall.shown, m, *behind]) <= self._budget
 

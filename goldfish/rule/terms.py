@@ -21,6 +21,8 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
     turns: int | None = None
     tokens: int | None = None
     pinned: int = 0
+    shared: bool = False
+    """Messages of the user's other sessions may take places, too, and go as they came."""
     alone: bool = True
     """Nothing but own messages takes places: no elements of the memory's own, and none of the user's other sessions."""
     keep_at_least: int = 0
@@ -74,6 +76,7 @@ def terms_of(contract: Contract) -> Terms:
         turns=window.turns,
         tokens=window.tokens,
         pinned=window.pinned,
+        shared=not contract.isolates("session"),
         alone=contract.unmarked == "forbid" and contract.isolates("session"),
         keep_at_least=window.keep_at_least,
         page_default=contract.page.default,

@@ -22,7 +22,8 @@ from goldfish.contract import Budget, Contract
 from goldfish.faults import Fault
 from goldfish.oplog import Footer, Header, Operation
 from goldfish.run import TRANSCRIPT, Run, read_run, write_run
-from tests.evidence import designs, histories
+from tests.evidence import histories, simulator
+from tests.evidence.designs import draw_store
 from tests.evidence.faults import FAULTS as EVERY_FAULT
 from tests.evidence.faults import compound, plant_loss
 from tests.evidence.histories import History
@@ -94,7 +95,7 @@ def judged(directory: Path, contract: Contract, shares: int = 1, faults: Sequenc
 def of_contract(promised: histories.Contract, seed: int, number: int) -> Iterator[History]:
     """Histories of a store that promises just this: sound ones, and after each the same with one kind of fault."""
     kinds = cycle(EVERY_FAULT)
-    with patch.object(designs, "draw_contract", lambda _: promised):
+    with patch.object(simulator, "draw_design", lambda draw: draw_store(draw, promised)):
         sound = [simulate(at).history for at in range(seed, seed + number)]
     for history in sound:
         yield history

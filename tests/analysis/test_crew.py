@@ -16,7 +16,7 @@ import pytest
 from analysis.analyze import analyze
 from analysis.crew import BYTES_EACH_MIN, Crew, processes_for
 from goldfish.errors import RecordError
-from tests.evidence.scale import SCALE
+from tests.evidence.scale import scaled
 
 from .recorded import of_any, record
 from .runs import Process, write
@@ -29,7 +29,7 @@ def workers_of(pid: int) -> list[psutil.Process]:
 
 
 def test_processes_come_to_what_one_comes_to(tmp_path: Path) -> None:
-    record(tmp_path, of_any(4_000_000, 60 * SCALE), processes=3)
+    record(tmp_path, of_any(4_000_000, scaled(600)), processes=3)
     alone = analyze(tmp_path, processes=1)
     outputs = {path.name: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
     assert analyze(tmp_path, processes=3) == alone

@@ -19,7 +19,7 @@ from tests.evidence import histories
 from tests.evidence.faults import FAULTS as EVERY_FAULT
 from tests.evidence.histories import History
 from tests.evidence.product import contract_of
-from tests.evidence.scale import SCALE, rare, told
+from tests.evidence.scale import rare, scaled, told
 
 from .recorded import judged, of_any, of_contract, record
 
@@ -90,7 +90,7 @@ def watched(monkeypatch: pytest.MonkeyPatch, tried: Sequence[History]) -> Counte
 def test_it_comes_to_what_the_slow_path_comes_to(
     tmp_path: Path, promised: histories.Contract, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tried = [*of_contract(promised, 7_000_000, 150 * SCALE), *of_any(7_500_000, 100 * SCALE)]
+    tried = [*of_contract(promised, 7_000_000, scaled(1_500)), *of_any(7_500_000, scaled(1_000))]
     record(tmp_path, tried, processes=2)
     contract = contract_of(promised)
     slow = slowly(monkeypatch, tmp_path, contract, FAULTS)
@@ -104,7 +104,7 @@ def test_it_comes_to_what_the_slow_path_comes_to(
 def test_so_it_does_where_the_store_promises_something_else(
     tmp_path: Path, contract: Contract, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record(tmp_path, of_any(8_000_000, 150 * SCALE))
+    record(tmp_path, of_any(8_000_000, scaled(1_500)))
     assert understood(contract)
     assert judged(tmp_path, contract, faults=FAULTS) == slowly(monkeypatch, tmp_path, contract, FAULTS)
 

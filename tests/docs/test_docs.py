@@ -120,7 +120,7 @@ def test_every_command_of_a_page_runs(page: Path, tmp_path: Path) -> None:
                 check=False,
             )
             # A run this short may find too little checked to pass; that is not what the page is about.
-            judges = any(word in actual for word in (" run ", " analyze ", "locust"))
+            judges = any(word in actual for word in (" run ", " analyze ", " compare ", "locust"))
             expected = {EXIT_CODES[command]} if command in EXIT_CODES else {0, 4} if judges else {0}
             assert ended.returncode in expected, f"{actual}\n{ended.stdout}\n{ended.stderr}"
     finally:
@@ -131,14 +131,15 @@ def test_every_command_of_a_page_runs(page: Path, tmp_path: Path) -> None:
 
 
 def fill_in(command: str, folder: Path) -> str:
-    """Replace RUN and CONVERSATION by those of the latest run."""
-    if "RUN" not in command:
-        return command
-    run = max((folder / "runs").iterdir())
-    log = (run / "transcript" / "w0.jsonl").read_text()
-    conversation = re.search(r'"conversation":"([^"]+)"', log)
-    assert conversation
-    return command.replace("runs/RUN", f"runs/{run.name}").replace("CONVERSATION", conversation[1])
+    """Replace RUN by the latest run of the folder it stands in, and CONVERSATION by one of that run."""
+    for where in re.findall(r"(\S+)/RUN", command):
+        run = max((folder / where).iterdir())
+        command = command.replace(f"{where}/RUN", f"{where}/{run.name}")
+        if "CONVERSATION" in command:
+            conversation = re.search(r'"conversation":"([^"]+)"', (run / "transcript" / "w0.jsonl").read_text())
+            assert conversation
+            command = command.replace("CONVERSATION", conversation[1])
+    return command
 
 
 def test_the_reference_is_made_from_the_registries() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from .histories import NS_PER_MS, Contract, Level, Refresh, Ttl, Unit
@@ -21,8 +22,47 @@ def choose(draw: Draw, *values: T) -> T:
 
 
 def draw_design(draw: Draw) -> Design:
-    """A store and its contract."""
-    contract = draw_contract(draw)
+    """A store and its contract; one in four is of those that are hardest to judge."""
+    if draw() < 0.75:
+        return draw_store(draw, draw_contract(draw))
+    return choose(draw, *HARD)(draw)
+
+
+def lets_go(draw: Draw) -> Design:
+    """A small window, cut when it is written to, from which messages go."""
+    ttl = draw_ttl(draw) if draw() < 0.5 else None
+    contract = Contract(window=1 + int(draw() * 3), ttl=ttl, pinned=0)
+    return replace(draw_store(draw, contract), trims="conversation")
+
+
+def interrupts_turns(draw: Draw) -> Design:
+    """Turns kept whole, cut when another turn is written."""
+    contract = Contract(turns=1 + int(draw() * 4), stores_resends=draw() < 0.2)
+    return replace(draw_store(draw, contract), trims=choose(draw, "conversation", "session"))
+
+
+def pins_in_sessions(draw: Draw) -> Design:
+    """Tokens, and first messages that are kept for each session."""
+    contract = Contract(
+        tokens=8 + int(draw() * 40), pinned=1 + int(draw() * 2), ttl=draw_ttl(draw) if draw() < 0.4 else None
+    )
+    return replace(draw_store(draw, contract), trims="session", pins_in_budget=True, pins_ever=False)
+
+
+def refreshes_late(draw: Draw) -> Design:
+    """An expiry that a replica is told of late."""
+    contract = Contract(
+        visibility_ns=(5 + int(draw() * 30)) * NS_PER_MS,
+        ttl=Ttl((12 + int(draw() * 30)) * NS_PER_MS, choose(draw, "session", "user"), choose(draw, "write", "read")),
+    )
+    return draw_store(draw, contract)
+
+
+HARD: tuple[Callable[[Draw], Design], ...] = (lets_go, interrupts_turns, pins_in_sessions, refreshes_late)
+
+
+def draw_store(draw: Draw, contract: Contract) -> Design:
+    """A store for a contract."""
     windowed = contract.window is not None or contract.turns is not None or contract.tokens is not None
     return Design(
         contract,

@@ -1,7 +1,8 @@
 """Is there any order of the writes that explains a recall? Found by trying all of them.
 
 For small histories (a handful of messages) whose contract is a window in messages, without visibility delay and without
-deletes. A write takes effect at one moment between its start and the time by which it is known to be stored:
+anything that makes messages go or come again. A write takes effect at one moment between its start and the time by
+which it is known to be stored:
 
 - its acknowledgement, if it has one;
 - the end of every recall that shows it, the judged one included. What other recalls show is used as this fact alone,
@@ -37,7 +38,7 @@ import math
 from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
-from .histories import Append, Delete, History, Key, Own, Recall
+from .histories import Append, Contract, Delete, History, Key, Own, Recall
 
 Batches: TypeAlias = Literal["in turn", "whole"]
 MESSAGES_MAX = 5
@@ -89,7 +90,9 @@ class _Unit:
 def _units(history: History, batches: Batches) -> list[_Unit]:
     deletes = [op for op in history.ops if isinstance(op, Delete)]
     appends = [op for op in history.ops if isinstance(op, Append)]
-    if deletes or history.contract.visibility_ns or sum(len(a.messages) for a in appends) > MESSAGES_MAX:
+    plain = history.contract == Contract(window=history.contract.window)
+    resent = any(append.attempt > 1 for append in appends)
+    if deletes or resent or not plain or sum(len(a.messages) for a in appends) > MESSAGES_MAX:
         raise ValueError("beyond what is enumerated")
     units: list[_Unit] = []
     for append in appends:

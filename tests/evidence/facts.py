@@ -35,7 +35,6 @@ class Facts:
         self.contract = history.contract
         self.recalls: dict[int, Recall] = dict(history.ok_recalls())
         self.deletes = [op for op in history.ops if isinstance(op, Delete)]
-        self.deletes_done = [delete for delete in self.deletes if delete.outcome != "fail"]
         self.own = {number: first_copies(recall) for number, recall in self.recalls.items()}
         self.sent: dict[Key, Sent] = {}
         for number, op in enumerate(history.ops):
@@ -46,9 +45,8 @@ class Facts:
                     self.sent[key] = Sent(message, (*earlier, Attempt(number, place, op)))
         # What depends on the message alone is asked for so often that it is kept.
         self._tried = {key: self._attempts(key) for key in self.sent}
-        self._started = {key: self._start_ns(key) for key in self.sent}
+        self._first = {key: self._counted_from(key) for key in self.sent}
         self._rejected = {key: all(a.append.outcome == "fail" for a in self.sent[key].attempts) for key in self.sent}
-        self._batch = {key: (self._tried[key][0].number, self._tried[key][0].place) for key in self.sent}
         self._loose = {key: self._may_be_stored_again(key) for key in self.sent}
         self._touches = {key: list(self._prolonging(key)) for key in self.sent} if self.contract.ttl else {}
         self.kappa = {key: self._kappa(key) for key in self.sent}
@@ -76,13 +74,13 @@ class Facts:
 
         If m was shown before that, a refused attempt stored it after all: the start of the first of all.
         """
-        return self._started[m]
+        return self._first[m].append.start_ns
 
-    def _start_ns(self, m: Key) -> int:
-        first_ns = self.tried(m)[0].append.start_ns
-        if any(self.recalls[r].end_ns < first_ns for r in self.recalls if m in self.own[r]):
-            return min(a.append.start_ns for a in self.sent[m].attempts)
-        return first_ns
+    def _counted_from(self, m: Key) -> Attempt:
+        first = self.tried(m)[0]
+        if any(self.recalls[r].end_ns < first.append.start_ns for r in self.recalls if m in self.own[r]):
+            return min(self.sent[m].attempts, key=lambda a: (a.append.start_ns, a.append.attempt))
+        return first
 
     def acknowledged_ns(self, m: Key) -> float:
         """b(m): the end of the first attempt that was acknowledged, else infinity."""
@@ -90,7 +88,8 @@ class Facts:
 
     def batch(self, m: Key) -> tuple[int, int]:
         """The append that m counts as a part of, and its place in it."""
-        return self._batch[m]
+        first = self._first[m]
+        return first.number, first.place
 
     def copies(self, m: Key) -> int:
         """How many copies of m the store may hold beside each other."""
@@ -120,8 +119,8 @@ class Facts:
     # What was shown
 
     def shown(self, m: Key, by_ns: float = EVER) -> bool:
-        """Does a recall that ended by then show m? Then it counts as stored, whatever its outcome was."""
-        return any(m in self.own[r] and self.recalls[r].end_ns <= by_ns for r in self.recalls)
+        """Does a recall that ended before then show m? Then it counts as stored, whatever its outcome was."""
+        return any(m in self.own[r] and self.recalls[r].end_ns < by_ns for r in self.recalls)
 
     def seen_ns(self, device: int, m: Key) -> float:
         """When this device had seen m."""
@@ -209,7 +208,7 @@ class Facts:
         """Where the last writer wins: another append, begun by the end of r, overlaps that of m."""
         return self.contract.last_writer and any(
             self.batch(n)[0] != self.batch(m)[0]
-            and self.may_be_stored(n, number, self.recalls[number].end_ns)
+            and (n in self.own[number] or self.may_be_stored(n, number, self.recalls[number].end_ns))
             and self.overlaps(n, self.start_ns(m), self.kappa[m])
             for n in self.sent
         )

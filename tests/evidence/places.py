@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
-from .facts import Facts
+from .facts import EVER, Facts
 from .histories import Key, Own
 
 
 class Places:
-    """One recall, by what had been shown at a stamp."""
+    """One recall, by what it shows and others had shown before a stamp."""
 
     def __init__(self, facts: Facts, number: int, by_ns: float) -> None:
         self.facts = facts
@@ -90,6 +90,8 @@ class Places:
 
     def has_room(self, m: Key) -> bool:
         """Nothing can have been pushed out: the list is short, and so it was when it was cut at a write."""
+        if self.others_came_and_went():
+            return False
         if len(self.recall.items) - len(self.pinned_shown()) >= self.length_max() - self.contract.pinned:
             return False
         may_be_cut = any(self.pushed_out_and_went(n, m) for n in self.unshown_behind(m))
@@ -115,6 +117,8 @@ class Places:
 
     def has_place(self, m: Key) -> bool:
         """There is a place for m even if everything that may stand behind it does."""
+        if self.others_came_and_went():
+            return False
         if self.rank(m) >= self.length_max() - self.contract.pinned:
             return False
         return not self.sized() or self.fits(m) or self.rank(m) < self.contract.keep_at_least
@@ -161,7 +165,8 @@ class Places:
         """What is listed, m, and all that may stand behind m unshown fit into the window together.
 
         In turns: behind anything of the turn of m, which may have been cut before it went on.
-        If messages can go, or are kept by session, so many older ones as may be pinned count as well, the largest ones.
+        So many older ones as may be pinned count as well, the largest ones: they may have gone, or be missing, or be
+        pinned in a session alone.
         In tokens nobody knows the size of what was altered.
         """
         altered = any(isinstance(item, Own) and item.content == "altered" for item in self.recall.items)
@@ -174,9 +179,7 @@ class Places:
         else:
             more = sum(self.facts.sent[key].message.tokens_max for key in again)
         behind = [n for n in self.stored if n != m and n not in self.shown and self._takes_room(n, m)]
-        may_go = self.contract.ttl is not None or any(d.start_ns <= self.recall.end_ns for d in self.facts.deletes_done)
-        if may_go or len({self.facts.sent[n].message.session for n in self.stored}) > 1:
-            more += self._largest([n for n in self.stored if n not in self.shown and n != m and n not in behind])
+        more += self._largest([n for n in self.stored if n not in self.shown and n != m and n not in behind])
         return more + self._size([*self.shown, m, *behind]) <= self._budget()
 
     def _takes_room(self, n: Key, m: Key) -> bool:
@@ -184,6 +187,11 @@ class Places:
         if self.contract.turns is not None:
             turn = [y for y in self.stored if self.facts.turn(y) == self.facts.turn(m)]
         return self.facts.loose(n) or not all(self._before(n, y) for y in turn)
+
+    def others_came_and_went(self) -> bool:
+        """The user's other sessions share a window, may have pushed something out, and may have gone since."""
+        windowed = self.contract.window is not None or self.sized()
+        return windowed and not self.contract.isolation & {"session"}
 
     def strangers_may_be_stored(self) -> bool:
         """Elements of the memory's own, or of the user's other sessions."""
@@ -200,4 +208,4 @@ class Places:
         return self.contract.turns or self.contract.tokens or 0
 
     def _before(self, n: Key, m: Key) -> bool:
-        return self.facts.before(n, m, self.by_ns)
+        return self.facts.before(n, m, EVER if n in self.shown else self.by_ns)

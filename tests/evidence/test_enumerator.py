@@ -6,20 +6,21 @@ from collections import Counter
 
 import pytest
 
-from . import oracle
 from .enumerator import disputed, divided, explained
+from .facts import Facts
 from .histories import Contract, Delete, History, Key, Outcome, Recall, own
-from .oracle import Facts, inexplicable, judge
-from .scale import OCCURRENCES_MIN, SCALE, told
+from .oracle import inexplicable, judge
+from .places import Places
+from .scale import OCCURRENCES_MIN, scaled, told
 from .small_histories import small_history
-from .test_oracle import LATER, append, history, recall
+from .test_oracle import append, history, recall
 
-HISTORIES = 5_000 * SCALE
+HISTORIES = scaled(5_000)
 MUTANT_HISTORIES = 1_000
 
 
 def accused(tried: History) -> set[int]:
-    return inexplicable(judge(tried, also=LATER))
+    return inexplicable(judge(tried))
 
 
 @pytest.mark.parametrize("faulty", [True, False], ids=["faulty", "sound"])
@@ -56,8 +57,8 @@ def test_what_is_accused_no_batch_stored_whole_explains_either() -> None:
     print(told("batches stored whole", counts))
 
 
-def not_strict(facts: Facts, n: Key, m: Key) -> bool:
-    return n != m and facts.kappa[n] <= facts.sent[m].append.start_ns
+def not_strict(facts: Facts, n: Key, m: Key, by_ns: float = 0) -> bool:
+    return n != m and facts.kappa[n] <= facts.start_ns(m)
 
 
 def no_later_parts(facts: Facts, m: Key, number: int) -> bool:
@@ -68,24 +69,24 @@ def from_its_start_only(facts: Facts, number: int) -> int:
     return facts.recalls[number].start_ns
 
 
-def one_place_more(facts: Facts, number: int) -> float:
-    return 1 + min(n for n in (facts.contract.window, facts.recalls[number].limit, 99) if n is not None)
+def one_place_more(places: Places) -> float:
+    return 1 + min(n for n in (places.contract.window, places.recall.limit, 99) if n is not None)
 
 
 @pytest.mark.parametrize(
-    ("definition", "wrong"),
+    ("where", "definition", "wrong"),
     [
-        ("before", not_strict),
-        ("due", no_later_parts),
-        ("reads_after_ns", from_its_start_only),
-        ("places", one_place_more),
-        ("kappa", Facts.acknowledged_ns),
+        (Facts, "before", not_strict),
+        (Facts, "due", no_later_parts),
+        (Facts, "reads_after_ns", from_its_start_only),
+        (Facts, "_kappa", Facts.acknowledged_ns),
+        (Places, "length_max", one_place_more),
     ],
 )
 def test_a_wrong_definition_is_told_from_the_right_one(
-    definition: str, wrong: object, monkeypatch: pytest.MonkeyPatch
+    where: type, definition: str, wrong: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(oracle.Facts, "_kappa" if definition == "kappa" else definition, wrong)
+    monkeypatch.setattr(where, definition, wrong)
     for seed in range(MUTANT_HISTORIES):
         tried = small_history(seed, faulty=True)
         guilty = accused(tried)

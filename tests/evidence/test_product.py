@@ -1,6 +1,6 @@
 """The product against the evidence: never a false accusation, every proof found, live counts equal to final ones.
 
-The sizes are those the project promises; seeds are split into parts so that processes can share the work.
+At scale 1 the sizes are those the project promises; seeds are split into parts so that processes can share the work.
 """
 
 from __future__ import annotations
@@ -10,23 +10,21 @@ from collections import Counter
 import pytest
 
 from .enumerator import disputed, divided, explained
-from .faults import compound, plant_loss
+from .faults import FAULTS, compound, plant_loss
 from .histories import Case, Recall, load_cases
 from .oracle import INDETERMINATE, OK, REJECTED, UNCHECKED
 from .oracle import judge as oracle
-from .product import analyzed, live
-from .scale import SCALE, rare, told
+from .product import Answer, analyzed, live
+from .scale import rare, scaled, told
 from .simulator import simulate
 from .small_histories import small_history
-from .test_simulator import CLASSES, FEATURES
+from .test_simulator import CLASSES, FEATURES, classes_of
 
 PARTS = 4
-SOUND_HISTORIES = 50_000 * SCALE
-PLANTED_HISTORIES = 20_000 * SCALE
-COMPOUND_HISTORIES = 12_000 * SCALE
-SMALL_HISTORIES = 10_000 * SCALE
-
-CASES, _ = load_cases()
+SOUND_HISTORIES = scaled(100_000)
+PLANTED_HISTORIES = scaled(20_000)
+COMPOUND_HISTORIES = scaled(20_000)
+SMALL_HISTORIES = scaled(10_000)
 
 
 def part(number: int, total: int) -> range:
@@ -35,19 +33,24 @@ def part(number: int, total: int) -> range:
     return range(first, first + total // PARTS)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def accused(answer: Answer) -> bool:
+    """Whether anything is wrong."""
+    return bool(
+        answer.lossy or answer.missing or answer.unnamed or answer.unretrieved or answer.other or answer.doubted
+    )
+
+
+@pytest.mark.parametrize("case", load_cases(), ids=lambda case: case.name)
 def test_a_worked_example_is_judged_as_written(case: Case) -> None:
     answer = analyzed(case.history)
-    later = {(number, name) for number, name, *_ in case.expected["other"] if name in ("resurrected", "window overrun")}
     assert answer.lossy == set(case.expected["lossy"])
     assert answer.missing == {tuple(row) for row in case.expected["missing"]}
     assert answer.unnamed == set(case.expected["unnamed"])
-    assert answer.other == {tuple(row) for row in case.expected["other"] if (row[0], row[1]) not in later}
+    assert answer.other == {tuple(row) for row in case.expected["other"]}
     for name, fate in case.expected.get("fate", {}).items():
         device, seq = map(int, name.split("."))
         assert answer.fate[device, seq] == fate
-    counted = live(case.history)
-    assert counted is None or counted == (answer.checked, answer.lossy)
+    assert live(case.history) == (answer.checked, answer.lossy)
 
 
 @pytest.mark.parametrize("number", range(PARTS))
@@ -57,10 +60,8 @@ def test_a_sound_store_is_never_accused(number: int) -> None:
     for seed in part(number, SOUND_HISTORIES):
         history = simulate(seed).history
         answer = analyzed(history)
-        assert not answer.lossy, f"seed {seed}"
-        assert not answer.missing, f"seed {seed}"
-        assert not answer.other, f"seed {seed}"
-        assert not answer.doubted, f"seed {seed}"
+        assert not accused(answer), f"seed {seed}"
+        assert not answer.early, f"seed {seed}"
         counted = live(history)
         if counted is not None:
             assert counted == (answer.checked, set()), f"seed {seed}"
@@ -72,7 +73,7 @@ def test_a_sound_store_is_never_accused(number: int) -> None:
     print(told("histories with", features), told("fates of messages", fates), sep="\n")
     assert not rare(features, FEATURES)
     assert set(fates) == {OK, UNCHECKED, REJECTED, INDETERMINATE}
-    assert agreed > SOUND_HISTORIES / PARTS / 2
+    assert agreed > SOUND_HISTORIES / PARTS / 3
 
 
 @pytest.mark.parametrize("number", range(PARTS))
@@ -84,6 +85,7 @@ def test_of_a_planted_loss_nobody_innocent_is_named(number: int) -> None:
             continue
         answer = analyzed(planted.history)
         named = {(recall, (device, seq)) for recall, device, seq, _ in answer.missing}
+        named |= {(recall, (device, seq)) for recall, device, seq in answer.unretrieved if device is not None}
         assert named <= {(recall, planted.lost) for recall in planted.taken_from}, f"seed {seed}"
         assert answer.lossy <= planted.taken_from, f"seed {seed}"
         assert not answer.other, f"seed {seed}"
@@ -94,9 +96,12 @@ def test_of_a_planted_loss_nobody_innocent_is_named(number: int) -> None:
     assert not rare(counts, frozenset({"planted", "named", "lossy"}))
 
 
+SETS = ("checked", "lossy", "missing", "unnamed", "unretrieved", "other", "detail", "flags", "fate")
+
+
 @pytest.mark.parametrize("number", range(PARTS))
 def test_the_analyzer_agrees_with_the_oracle_on_compound_faults(number: int) -> None:
-    features, classes, doubted = Counter[str](), Counter[str](), 0
+    features, faults, classes = Counter[str](), Counter[str](), Counter[str]()
     for seed in part(number, COMPOUND_HISTORIES):
         history = compound(seed)
         verdict, answer = oracle(history), analyzed(history)
@@ -105,35 +110,25 @@ def test_the_analyzer_agrees_with_the_oracle_on_compound_faults(number: int) -> 
             assert any(anomaly == "from the future" for _, anomaly, *_ in verdict.other), f"seed {seed}"
             assert not answer.missing, f"seed {seed}"
             assert not answer.lossy, f"seed {seed}"
-            doubted += 1
+            classes["doubted"] += 1
             continue
-        assert answer.checked == verdict.checked, f"seed {seed}"
-        if not verdict.lossy <= verdict.checked:
-            # Asked for nothing, it lists something, and not the newest: an overrun, of a later step. The product calls
-            # a recall lossy only where something was asked for, so that lossy recalls are a share of checked ones.
-            classes["asked for nothing"] += 1
-            continue
-        assert answer.lossy == verdict.lossy, f"seed {seed}"
-        assert answer.missing == verdict.missing, f"seed {seed}"
-        assert answer.unnamed == verdict.unnamed, f"seed {seed}"
-        assert answer.other == verdict.other, f"seed {seed}"
-        assert answer.fate == verdict.fate, f"seed {seed}"
+        # Of a list out of order the product does not tell what gave it away.
+        verdict.detail = {(*row[:4], "certain" if row[1] == "reordered" else row[4]) for row in verdict.detail}
+        for name in SETS:
+            assert getattr(answer, name) == getattr(verdict, name), f"seed {seed}: {name}"
         counted = live(history)
         if counted is not None:
             assert counted == (answer.checked, answer.lossy), f"seed {seed}"
             classes["live and final counts compared"] += 1
         features.update(history.features)
-        classes.update({f"{name}: {detail}" for _, name, _, _, detail in verdict.detail})
-        classes.update({f"missing: {position}" for *_, position in verdict.missing})
-        classes.update({"unnamed"} if verdict.unnamed else ())
-        classes.update(set(verdict.fate.values()))
-    print(told("histories with", features), told("histories with the class", classes), f"{doubted} doubted", sep="\n")
-    here = {
-        name
-        for name in CLASSES
-        if not name.startswith(("from the future", "resurrected", "window overrun", "surfaced", "duplicated"))
-    }
-    assert not rare(features, FEATURES - {"unmarked-allowed"})
+        faults.update(history.faults)
+        classes.update(classes_of(verdict))
+        classes["expired early"] += bool(answer.early)
+        assert len(verdict.fate) == sum(Counter(answer.fate.values()).values())
+    print(told("histories with", features), told("with the fault", faults), told("with the class", classes), sep="\n")
+    here = CLASSES - {"from the future", "reordered: opposite"} | {"doubted", "expired early"}
+    assert not rare(features, FEATURES)
+    assert not rare(faults, frozenset(FAULTS))
     assert not rare(classes, frozenset(here))
 
 
@@ -142,7 +137,7 @@ def test_the_verdict_on_a_recall_equals_the_exhaustive_search(number: int) -> No
     counts = Counter[str]()
     for seed in part(number, SMALL_HISTORIES):
         history = small_history(seed, faulty=bool(seed % 2))
-        answer, verdict = analyzed(history), oracle(history, also=("window overrun",))
+        answer, verdict = analyzed(history), oracle(history)
         if answer.doubted:
             counts["doubted"] += 1
             continue
