@@ -86,7 +86,7 @@ def watched(monkeypatch: pytest.MonkeyPatch, tried: Sequence[History]) -> Counte
     return counts
 
 
-@pytest.mark.parametrize("promised", OWN, ids=repr)
+@pytest.mark.parametrize("promised", OWN, ids=range(len(OWN)))
 def test_it_comes_to_what_the_slow_path_comes_to(
     tmp_path: Path, promised: histories.Contract, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,7 +100,7 @@ def test_it_comes_to_what_the_slow_path_comes_to(
     assert not rare(counts, frozenset({"proven", "partly", "not at all"}))
 
 
-@pytest.mark.parametrize("contract", OTHERS, ids=repr)
+@pytest.mark.parametrize("contract", OTHERS, ids=range(len(OTHERS)))
 def test_so_it_does_where_the_store_promises_something_else(
     tmp_path: Path, contract: Contract, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,7 +127,7 @@ def test_it_reaches_every_corner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert not {f"partly: {fault}" for fault in EVERY_FAULT if fault in ("corrupt", "insert-foreign")} & set(counts)
 
 
-@pytest.mark.parametrize("contract", NOT_UNDERSTOOD, ids=repr)
+@pytest.mark.parametrize("contract", NOT_UNDERSTOOD, ids=range(len(NOT_UNDERSTOOD)))
 def test_a_promise_it_does_not_know_is_left_to_the_slow_path(
     tmp_path: Path, contract: Contract, monkeypatch: pytest.MonkeyPatch
 ) -> None:
