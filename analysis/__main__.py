@@ -1,7 +1,7 @@
-"""``python -P -m analysis RUN [--contract FILE] [--json]``: judge a run directory, write the outputs, print the table.
+"""``python -P -m analysis RUN``: judge a run directory, write the outputs, print the table.
 
 The exit code is the verdict's: 0 pass, 1 pass with too many failed requests, 2 a record or contract that cannot be
-read, 3 fail, 4 inconclusive or a fault of the analyzer.
+read, 3 fail, 4 inconclusive, interrupted (by Ctrl-C or SIGTERM), or a fault of the analyzer.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import gc
 import io
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -33,18 +34,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="judge by the contract and budget of this file instead of the run's",
     )
     parser.add_argument("--json", action="store_true", help="print results.json instead of the table")
+    parser.add_argument(
+        "--processes",
+        type=_count,
+        metavar="N",
+        help="how many processes share the work; by default as many as there are processors, for large records",
+    )
     options = parser.parse_args(arguments)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # names in any script, terminals in any encoding
     # A run is a heap of records without cycles; looking for some takes a third of the time.
     gc.disable()
-    # Only now: --help and usage errors need no pandas.
-    from analysis.analyze import analyze
-    from goldfish.table import render
-
+    signal.signal(signal.SIGTERM, _interrupt)
     try:
-        results = analyze(options.run, options.contract, console(stderr=True))
+        # Only now: --help and usage errors need no pandas.
+        from analysis.analyze import analyze
+        from goldfish.table import render
+
+        results = analyze(options.run, options.contract, console(stderr=True), options.processes)
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # one is enough
+        print("interrupted; nothing was judged", file=sys.stderr)
+        return 4
     except GoldfishError as error:
         print(f"error: {error}", file=sys.stderr)
         return error.exit_code
@@ -57,6 +69,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         console().print(render(msgspec.to_builtins(results)))
     return results.exit_code
+
+
+def _interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a number, 1 or more")
+    return int(text)
 
 
 if __name__ == "__main__":

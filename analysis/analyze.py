@@ -54,9 +54,10 @@ def analyze(
     contract, budget = run.contract, run.budget
     if settings is not None:
         contract, budget = settings.contract, settings.budget
-    number = processes or processes_for(size_of(directory, run))
+    size_bytes = size_of(directory, run)
+    number = processes or processes_for(size_bytes)
     with Patience(console) as patience:
-        patience.now("reading op logs")
+        patience.now("reading op logs", size_bytes)
         with Crew(number, patience.more) if number > 1 else Alone(patience.more) as shares:
             outline = read(directory, shares, run, contract)
             faults, faults_flaw = read_faults(directory)

@@ -27,6 +27,7 @@ from analysis.guarantees import FirstSeen, first_seen, guarantee, torn, turns_of
 from analysis.listed import Listed, Sent, extra_tokens, read_list, read_sent
 from analysis.order import Orders
 from analysis.record import Conversation, Doubt
+from analysis.tail import Tail
 from analysis.touches import expiry_of
 from goldfish.contract import Contract
 from goldfish.rule import Delete, Excess, Judgement, Message, Terms, excess, judge, judge_search, reordered, terms_of
@@ -69,7 +70,7 @@ class Checked:
 
 
 class Known(NamedTuple):
-    """What is proven already of a conversation that has no finding but, perhaps, missing messages."""
+    """What is proven already of a conversation in which nothing but losses and overruns can be found."""
 
     judgements: Mapping[int, Judgement]
     """By line: recalls that are sound, or of which nothing is owed."""
@@ -87,7 +88,7 @@ def check(
         conversation: the conversation.
         contract: what is promised.
         company: all conversations of the same user, for contracts by which a user's memory expires as a whole.
-        known: what ``analysis.proof`` has proven of it; only losses are looked for then.
+        known: what ``analysis.proof`` has proven of it; nothing else is looked for then.
     """
     terms = terms_of(contract)
     sent = read_sent(conversation, contract)
@@ -110,12 +111,11 @@ def check(
     early = expired_early(conversation, listed, terms, company) if lossy and terms.ttl_ns is not None else []
     for entry in listed:
         findings += _missing(entry, seen, turns, contract)
-        if known is not None:
-            continue
-        findings += [finding for finding in early if finding.line == entry.line]
-        findings += unsound(entry, sent, contract)
+        if known is None:
+            findings += [finding for finding in early if finding.line == entry.line]
+            findings += unsound(entry, sent, contract)
         findings += [_excess(entry, wrong) for wrong in too_much.get(entry.line, ())]
-        if entry.search:  # by relevance, in no order
+        if known is not None or entry.search:  # in order already, or by relevance and in no order
             continue
         opposed = orders.contradicts(entry.shown, entry.row.start_ns)  # always asked: it takes the list in
         if opposed or (doubt is None and reordered(entry.shown, terms)):
@@ -129,7 +129,9 @@ def _note_shown(listed: Sequence[Listed], sent: Mapping[tuple[str, int], Sent]) 
     for entry in listed:
         end_ns = entry.row.end_ns
         for message in entry.shown:
-            message.shown_ns = min(message.shown_ns, end_ns)
+            if message.shown_ns <= end_ns:  # as an earlier list did; they come in the order of their ends
+                continue
+            message.shown_ns = end_ns
             if end_ns < message.sent_ns:
                 tried = sent[message.device, message.seq].tried
                 message.sent_ns = tried.start_ns
@@ -173,6 +175,7 @@ def _judge(
         if row.outcome != "fail"
     ]
     expiry = expiry_of(conversation, listed, terms, company)
+    tail = Tail(messages, terms) if not deletes and expiry is None else None
     too_much: dict[int, list[Excess]] = {}
     for entry in listed:
         if known is not None and entry.line in known.judgements:
@@ -183,12 +186,15 @@ def _judge(
         answered = Answered(row.start_ns, row.end_ns, bound, row.length, entry.shown, search=entry.search)
         if terms.tokens is not None:
             answered = answered._replace(damaged=entry.damaged, extra_tokens=extra_tokens(entry, contract))
-        sent_by_then = messages[: bisect_right(stamps, row.end_ns)]
         if entry.search:
+            sent_by_then = messages[: bisect_right(stamps, row.end_ns)]
             asked = {sent[device, seq].message for device, seq in row.asked if (device, seq) in sent}
             answers = sum(m in asked for m in entry.own)
             entry.judgement = judge_search(answered, asked, answers, sent_by_then, terms, deletes, expiry)
+        elif tail is not None:
+            entry.judgement = tail.judge(answered)
         else:
+            sent_by_then = messages[: bisect_right(stamps, row.end_ns)]
             entry.judgement = judge(answered, sent_by_then, terms, deletes, expiry)
         too_much[entry.line] = excess(answered, messages, terms, deletes, expiry)
     return too_much

@@ -18,14 +18,15 @@ from analysis.listed import Listed, Sent
 from goldfish.rule import NEVER, Message, Terms, before
 
 FirstSeen = dict[tuple[str, Message], int]
-"""When each device first saw each message: the earliest end of a recall that shows it."""
+"""When each device first saw a message that some recall lacks: the earliest end of a recall that shows it."""
 
 
 def first_seen(listed: Sequence[Listed]) -> FirstSeen:
     """Who had seen what by when; ``listed`` are the ok recalls in the order of their ends."""
+    missed = {lost.message for entry in listed for lost in entry.judgement.missing}
     seen: FirstSeen = {}
     for entry in listed:
-        for message in entry.shown:
+        for message in missed.intersection(entry.shown):
             seen.setdefault((entry.row.device, message), entry.row.end_ns)
     return seen
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +19,7 @@ from analysis.reading import Outline, Shares
 from analysis.record import Cited, Conversation, Flaw
 from analysis.rows import read_conversations
 from analysis.share import Share, together
+from analysis.sums.sampled import KEPT_MAX, digest
 from goldfish.contract import Contract
 
 AT_ONCE = 256
@@ -63,25 +64,24 @@ def judge(shares: Shares, assignment: Assignment) -> Judged:
     return judged
 
 
-def judge_share(share: Share, assignment: Assignment, progress: Callable[[int], None]) -> Judged:
+def judge_share(share: Share, assignment: Assignment) -> Judged:
     """What the conversations of a share come to.
 
     Args:
         share: all that was read and taken.
         assignment: what to judge by.
-        progress: called with the number of conversations just judged.
 
     Raises:
         RecordError: rows of a conversation contradict each other.
     """
-    return _Judge(share, assignment, progress).judged
+    return _Judge(share, assignment).judged
 
 
 class _Judge:
-    def __init__(self, share: Share, assignment: Assignment, progress: Callable[[int], None]) -> None:
+    def __init__(self, share: Share, assignment: Assignment) -> None:
         self._share = share
         self._assignment = assignment
-        self._progress = progress
+        self._progress = share.progress
         self._conversations = Conversations(share)
         self._cited = {conversation for conversation, _, _ in assignment.cited}
         self.judged = assignment.nothing()
@@ -124,8 +124,9 @@ class _Judge:
         """Whole conversations are kept in a small sample, proven ones as well."""
         answered = np.unique(proven.recall_conversation)
         numbers = (np.flatnonzero(~proof.suspect) + proof.batch.first)[answered].tolist()
-        wanted = [at for at in numbers if self.judged.sampled.wants(self._conversations.names[at])]
-        for conversation in self._read(wanted):
+        names = self._conversations.names
+        wanted = [at for at in numbers if self.judged.sampled.wants(names[at])]
+        for conversation in self._read(sorted(wanted, key=lambda at: digest(names[at]))[:KEPT_MAX]):
             self.judged.sampled.keep(conversation)
 
     def _read(self, which: list[int]) -> Iterator[Conversation]:

@@ -27,7 +27,7 @@ def page(record: Record, judged: Judged, results: Results) -> model.Report:
     return model.Report(
         verdict=results.verdict,
         exit_code=results.exit_code,
-        headline=headline(msgspec.to_builtins(results)).partition(": ")[2],  # the page has a badge for the verdict
+        headline=_sentence(headline(msgspec.to_builtins(results))),
         run=run.run,
         target=_target(run.target),
         reasons=results.reasons,
@@ -57,6 +57,12 @@ def page(record: Record, judged: Judged, results: Results) -> model.Report:
         worst_conversations=worst_conversations(judged.gravest, start_ns, record.directory),
         unverifiable=_unverifiable(judged, results.scenarios),
     )
+
+
+def _sentence(headline: str) -> str:
+    """The headline without the verdict, for which the page has a badge."""
+    said = headline.partition(": ")[2]
+    return said[:1].upper() + said[1:]
 
 
 def _target(target: Mapping[str, object]) -> model.Target:

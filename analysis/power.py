@@ -21,14 +21,17 @@ from typing import NamedTuple
 
 import msgspec
 
-from analysis.check import check
-from analysis.load import load
+from analysis.crew import Alone
+from analysis.episodes import NONE
+from analysis.judging import Assignment, judge
+from analysis.reading import read
 from analysis.reason import Reason
 from analysis.record import Conversation
 from analysis.sums.sampled import digest
 from goldfish.contract import Contract, Page, Ttl
 from goldfish.oplog import Append, Footer, Header, Odd, Recall, encode_runs, listing
-from goldfish.run import TRANSCRIPT, Run, write_run
+from goldfish.rule import NEVER
+from goldfish.run import TRANSCRIPT, Run, read_run, write_run
 
 RECALLS_MAX = 8
 """So many recalls of a conversation lose a message."""
@@ -86,7 +89,7 @@ def power(conversations: Sequence[Conversation], contract: Contract) -> Power:
     with tempfile.TemporaryDirectory(prefix="goldfish-") as folder:
         planted, untried = _plant(Path(folder), conversations, contract)
         named = _named(Path(folder), contract)
-    seen = [(each.conversation, each.recall, each.message) in named for each in planted]
+    seen = [(each.conversation, f"{COPY}-{each.recall}", each.message) in named for each in planted]
     weight = untried + sum(each.weight for each in planted)
     hit = sum(each.weight for each, is_named in zip(planted, seen, strict=True) if is_named)
     certain = [is_named for each, is_named in zip(planted, seen, strict=True) if each.certain][:CONTROLS_MAX]
@@ -117,11 +120,11 @@ def _plant(folder: Path, conversations: Sequence[Conversation], contract: Contra
     untried = 0
     for conversation in conversations:
         thief = _Thief(conversation, contract)
-        for _, row in conversation.operations():
+        for _, row in sorted(conversation.operations(), key=lambda each: (each[1].end_ns, each[0])):
             if isinstance(row, Recall) and thief.passes_by(row):
                 continue
             copy = msgspec.structs.replace(row, id=len(rows))
-            if isinstance(copy, Recall) and thief.visits(copy):
+            if isinstance(row, Recall) and isinstance(copy, Recall) and thief.visits(row):
                 taken = thief.take(copy)
                 if taken is None:
                     untried += thief.shown(copy)
@@ -142,15 +145,16 @@ def _plant(folder: Path, conversations: Sequence[Conversation], contract: Contra
     return planted, untried
 
 
-def _named(folder: Path, contract: Contract) -> set[tuple[str, int, Name]]:
-    """The absences that the checker names: conversation, recall and message."""
-    found = set()
-    record = load(folder)
-    for conversation in record.conversations.values():
-        for entry in check(conversation, contract, record.company(conversation)).listed:
-            for message, _ in entry.judgement.missing:
-                found.add((conversation.name, entry.row.id, (message.device, message.seq)))
-    return found
+def _named(folder: Path, contract: Contract) -> set[tuple[str, str, Name]]:
+    """The absences that the checker names: conversation, request and message. It is judged as any run is."""
+    shares = Alone(lambda _: None)
+    outline = read(folder, shares, read_run(folder), contract)
+    rows = judge(shares, Assignment.of(outline, contract, NONE)).found.rows()
+    return {
+        (row.conversation, row.request_id, (row.device, row.seq))
+        for row in rows
+        if row.anomaly == "missing" and row.device is not None and row.seq is not None
+    }
 
 
 class _Thief:
@@ -167,22 +171,22 @@ class _Thief:
         answered = [row for _, row in conversation.recalls if row.outcome == "ok"]
         listings = [row for row in answered if row.view in LISTINGS]
         few = self._chance.sample(listings, min(len(listings), RECALLS_MAX))
-        self._visited = {row.start_ns for row in few}
+        self._visited = {row.id for row in few}
         # A message that was acknowledged before anybody saw it stays known as stored when a recall does not show it. To
         # all others the recalls that show them may be the only witness.
         self._witnessed = {name for name, append in self._appends.items() if append.outcome != "ok"}
         self._witnessed |= self._seen_under_way(conversation, answered)
         self._begun_ns = min((append.start_ns for _, append in conversation.appends), default=0)
         self._sessions = {append.session for _, append in conversation.appends}
-        self._plain = (
-            not conversation.deletes
-            and contract.concurrency != "last-writer"
-            and not any(append.attempt > 1 for _, append in conversation.appends)
+        deletes = [row.start_ns for _, row in conversation.deletes if row.outcome != "fail"]
+        self._deleted_ns = min(deletes, default=NEVER)
+        self._plain = contract.concurrency != "last-writer" and not any(
+            append.attempt > 1 for _, append in conversation.appends
         )
 
     def visits(self, recall: Recall) -> bool:
         """Whether a recall is one of those that are tried."""
-        return recall.outcome == "ok" and recall.view in LISTINGS and recall.start_ns in self._visited
+        return recall.id in self._visited
 
     def passes_by(self, recall: Recall) -> bool:
         """Whether a recall proves nothing about others, and need not be in the copy: a long story has many."""
@@ -236,6 +240,7 @@ class _Thief:
         bounded = not contract.window.unbounded or recall.limit is not None or contract.page != Page()
         return (
             self._plain
+            and recall.end_ns < self._deleted_ns
             and recall.limit != 0
             and (contract.roles is None or self._roles[name] in contract.roles)
             and append.end_ns + contract.visibility_ns < recall.start_ns
@@ -251,7 +256,7 @@ class _Thief:
         """Whether a list shows something that certainly stands before what an append wrote."""
         contract = self._contract
         if contract.order == "unspecified" or contract.window.pinned or contract.window.turns is not None:
-            return False
+            return False  # what is listed first, or belongs to a turn that goes on, may be there for another reason
         if len(self._sessions) > 1 and not contract.window.unbounded:
             return False  # a window may be cut session by session, so that one of them says nothing of another
         return any(

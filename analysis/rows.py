@@ -21,6 +21,7 @@ from goldfish.oplog import LINE_BYTES_MAX, Append, Delete, Recall, Row, Touch
 GAP_BYTES = 16 * 1024
 """Lines no farther apart are read in one go."""
 STRETCH_BYTES = 4 * 1024 * 1024
+_KEPT: dict[type, str] = {Append: "appends", Recall: "recalls", Delete: "deletes", Touch: "touches"}
 
 
 def read_conversations(
@@ -38,25 +39,20 @@ def read_conversations(
         RecordError: the rows of one contradict each other, or a log is no longer what it was.
     """
     places = {number: conversations.lines(number) for number in which}
-    rows: dict[tuple[int, int], Row] = {}
-    for log in sorted({int(conversations.logs[number]) for number in which}):
-        wanted = [offset for number in which if conversations.logs[number] == log for _, offset in places[number]]
-        rows |= {(log, offset): row for offset, row in _rows(paths[log], np.array(sorted(wanted), np.int64))}
+    of_log: dict[int, list[int]] = {}
     for number in which:
-        log = int(conversations.logs[number])
-        who = conversations.who[number]
-        path = paths[log]
+        of_log.setdefault(int(conversations.logs[number]), []).append(number)
+    rows = {
+        log: dict(_rows(paths[log], sorted(offset for number in own for _, offset in places[number])))
+        for log, own in of_log.items()
+    }
+    for number in which:
+        log, who = int(conversations.logs[number]), conversations.who[number]
+        path, row_at = paths[log], rows[log]
         conversation = Conversation(conversations.names[number], path.stem, path, who.scenario, who.tenant, who.user)
         for line, offset in places[number]:
-            row = rows.pop((log, offset))
-            if isinstance(row, Append):
-                conversation.appends.append((line + 1, row))
-            elif isinstance(row, Recall):
-                conversation.recalls.append((line + 1, row))
-            elif isinstance(row, Delete):
-                conversation.deletes.append((line + 1, row))
-            elif isinstance(row, Touch):
-                conversation.touches.append((line + 1, row))
+            row = row_at.pop(offset)
+            getattr(conversation, _KEPT[type(row)]).append((line + 1, row))
         conversation.doubt = examine(conversation)
         flaw = flaws.get(log)
         if flaw is not None and (flaw.scattered or not any(row.phase == "final" for _, row in conversation.recalls)):
@@ -64,12 +60,12 @@ def read_conversations(
         yield conversation
 
 
-def _rows(path: Path, offsets: Ints) -> Iterator[tuple[int, Row]]:
+def _rows(path: Path, offsets: Sequence[int]) -> Iterator[tuple[int, Row]]:
     """The rows whose lines start at these offsets, which go up."""
     decoder = msgspec.json.Decoder(Row)
     try:
         with closing(FileIO(path)) as file:
-            for stretch in _stretches(offsets):
+            for stretch in _stretches(np.array(offsets, np.int64)):
                 begin, last = int(stretch[0]), int(stretch[-1])
                 block = os.pread(file.fileno(), last - begin + GAP_BYTES, begin)
                 if block.find(b"\n", last - begin) < 0:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -96,13 +96,21 @@ class Parcel:
 class Share:
     """Lives in a process of its own, or in the only one."""
 
-    def __init__(self) -> None:
+    def __init__(self, progress: Callable[[int], None]) -> None:
+        """Hold nothing yet.
+
+        Args:
+            progress: called with what was just done: bytes read, then conversations judged.
+        """
+        self.progress = progress
         self.names = Names()
         self.tables: Tables = stack([], IDS)
         self.logs: dict[str, int] = {}
         """Conversation → op log."""
         self.paths: dict[int, Path] = {}
         self._read: list[tuple[int, Tables, set[Cited]]] = []
+        self._ids: dict[int, tuple[Ints, Ints]] = {}
+        """By log: ids in their order, and their lines; dropped when they are no longer needed."""
 
     # reading ---------------------------------------------------------------------------------------------------------
 
@@ -123,6 +131,7 @@ class Share:
                 content.unreadable = block.why
                 break
             rows, which = _take_apart(block, content, first_of_file=wanted.begin == 0)
+            self.progress(int(block.offsets[-1] - block.offsets[0]) if len(block.offsets) else 0)
             lines = block.first + which
             content.lines = block.first + len(block.rows)
             try:
@@ -204,6 +213,8 @@ class Share:
 
     def ids(self, log: int, low: int, high: int) -> tuple[Ints, Ints]:
         """Ids of one op log between two bounds, and their lines."""
+        if log not in self._ids:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
         ids, lines = self._ids[log]
         within = slice(int(np.searchsorted(ids, low)), int(np.searchsorted(ids, high, side="right")))
         return ids[within], lines[within]
@@ -212,19 +223,27 @@ class Share:
 
     def users(self) -> NDArray[np.uint32]:
         """A number for each user, as for each conversation."""
-        heard = np.unique(np.concatenate([self.tables[kind]["voice"] for kind in OPERATIONS]))
         voices = self.names.spoken
+        heard = np.flatnonzero(self._heard(len(voices)))
         return np.unique(np.array([_number(voices[at].user) for at in heard], np.uint32))
+
+    def _heard(self, voices: int) -> NDArray[np.bool_]:
+        """Which voices are still heard here."""
+        heard = np.zeros(voices, bool)
+        for kind in OPERATIONS:
+            heard[self.tables[kind]["voice"]] = True
+        return heard
 
     def give(self, wanted: Mapping[int, NDArray[np.uint32]], what: Together) -> dict[int, Parcel]:
         """Parcels for other shares: whoever wants them → the numbers of the conversations, or of the users."""
         self._ids = {}
         voices = self.names.spoken
         numbers = np.array([_number(getattr(voice, what)) for voice in voices], np.uint32)
+        heard = self._heard(len(voices))
         gone = np.zeros(len(voices), bool)
         parcels = {}
         for taker, conversations in wanted.items():
-            theirs = np.isin(numbers, conversations)
+            theirs = np.isin(numbers, conversations) & heard
             tables = select(self.tables, {kind: theirs[self.tables[kind]["voice"]] for kind in OPERATIONS})
             for kind in OPERATIONS:
                 tables[kind]["voice"] = (np.cumsum(theirs) - 1).astype(np.int32)[tables[kind]["voice"]]

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from goldfish.table import NOTHING, REASONS_MAX, headline, plain, share, span, told
+from goldfish.table import NOTHING, REASONS_MAX, accounts, headline, plain, share, span, told
 
 CAUSES_MAX = 3
 
@@ -31,10 +31,10 @@ def summary(results: Mapping[str, Any]) -> str:
     for skipped in results["skipped"]:
         lines.append(f"- skipped {_escape(skipped['scenario'])}: {_escape(skipped['reason'])}")
     for cause in results["causes"][:CAUSES_MAX]:
-        lines.append(f"- **likely cause**: {_escape(cause['title'])} (about {cause['explains']:.0%} of it)")
+        lines.append(f"- **likely cause**: {_escape(cause['title'])} ({_escape(accounts(cause))})")
         lines += [f"  - for: {_escape(evidence)}" for evidence in cause["evidence_for"]]
         lines += [f"  - against: {_escape(evidence)}" for evidence in cause["evidence_against"]]
-        lines.append(f"  - look: {_escape(cause['remedy'])}")
+        lines.append(f"  - {_escape(cause['remedy'])}")
     reasons = results["reasons"]
     for reason in reasons[:REASONS_MAX]:
         where = f" {_escape(reason['scenario'])}" if reason["scenario"] else ""

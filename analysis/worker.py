@@ -15,7 +15,6 @@ import struct
 import sys
 import threading
 import traceback
-from collections.abc import Callable
 from queue import SimpleQueue
 from typing import IO, Any
 
@@ -30,13 +29,9 @@ _SIZE = struct.Struct("<Q")
 class Worker(Share):
     """A share that judges what it holds."""
 
-    def __init__(self, progress: Callable[[int], None]) -> None:
-        super().__init__()
-        self._progress = progress
-
     def judge(self, assignment: Assignment) -> Judged:
         """The last step; see ``analysis.judging``."""
-        return judge_share(self, assignment, self._progress)
+        return judge_share(self, assignment)
 
 
 def send(stream: IO[bytes], message: Any) -> None:

@@ -69,7 +69,7 @@ def headline(results: Mapping[str, Any]) -> str:
     verdict = results["verdict"]
     if verdict == "fail":
         codes = dict.fromkeys(reason["code"] for reason in results["reasons"])
-        proven = [f"{lossy:,} of {seen} lack what they owe"] if lossy else []
+        proven = [f"{lossy:,} of {seen} lack messages they owe"] if lossy else []
         proven += [words for code, words in _FOUND.items() if code in codes]
         return f"FAIL: {', and '.join(proven)}{'' if lossy else f' ({seen}, none lossy)'}."
     if not checked:
@@ -93,9 +93,14 @@ def _at_stake(results: Mapping[str, Any]) -> bool:
 def cause(results: Mapping[str, Any]) -> str:
     """The likeliest cause in a line, and how much it accounts for."""
     first, *others = results["causes"]
-    of = "what was missing" if first["anomaly"] == "missing" else f"the {plain(first['anomaly'], 40)} elements"
-    line = f"{plain(first['title'])} (accounts for about {first['explains']:.0%} of {of})"
+    line = f"{plain(first['title'])} ({accounts(first)})"
     return f"{line}; {count(len(others), 'other')} in the report" if others else line
+
+
+def accounts(cause: Mapping[str, Any]) -> str:
+    """How much of the harm a cause accounts for."""
+    of = "what was missing" if cause["anomaly"] == "missing" else f"the {plain(cause['anomaly'], 40)} elements"
+    return f"accounts for about {cause['explains']:.0%} of {of}"
 
 
 def told(results: Mapping[str, Any]) -> str:

@@ -46,6 +46,14 @@ KNOWN: dict[str, Known] = {
             "acknowledge when it is visible. If the delay is meant, promise it: visibility_ms.",
         ),
         Known(
+            "incomplete-reads",
+            "missing",
+            "Reads are incomplete now and then",
+            "missing in one recall and shown in others, before and after, at any age and through any instance",
+            "Look at what a read puts together: pages, shards and timeouts that cut it short, errors that are taken "
+            "for an empty answer.",
+        ),
+        Known(
             "lost-update",
             "missing",
             "Writers overwrite each other: read, append, write back without a lock",

@@ -1,57 +1,98 @@
-"""Late reads: what was acknowledged is shown a little later, wherever it is read.
+"""Late reads and incomplete ones: what was missing is shown again, wherever it is read.
 
 An asynchronous write, a replica that lags or an index that refreshes leaves messages missing while they are young, and
-shows them for good afterwards. So the share of missing messages falls to zero with their age, and hardly any is gone in
-the end.
+shows them for good afterwards: the share of missing messages falls to zero with their age. If it does not fall, reads
+are not behind but lose something on the way, now this and now that.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from analysis.causes.cause import Cause, suspect
-from analysis.causes.copies import PAIRS_MIN, apart
+from analysis.causes.copies import Apart, apart
 from analysis.causes.harm import Harm
 from analysis.causes.known import KNOWN
 from analysis.symptoms.scale import ends, told
 from goldfish.table import count, share
 
-MOST = 0.95
-"""The age up to which this share of the missing ones was seen is taken for the delay."""
+
+class Course(NamedTuple):
+    """How the share of missing messages goes with their age, told at the age that parts missing from shown best."""
+
+    edge: int
+    """Bin from which on messages are old."""
+    young: float
+    old_missing: int
+    old: int
+    falls: float
+    """How well that age parts them: Youden's J, 1 if all younger ones are missing and no older one, 0 if age says
+    nothing."""
+
+
+def course(harm: Harm) -> Course | None:
+    """The course of the age curve; None if nothing was missing or nothing shown."""
+    missing, pairs = harm.ages
+    shown = pairs - missing
+    if not missing.sum() or not shown.sum():
+        return None
+    parted = missing.cumsum() / missing.sum() - shown.cumsum() / shown.sum()
+    edge = int(parted.argmax()) + 1
+    young = int(missing[:edge].sum()) / max(int(pairs[:edge].sum()), 1)
+    return Course(edge, young, int(missing[edge:].sum()), int(pairs[edge:].sum()), max(0.0, float(parted.max())))
 
 
 def late_reads(harm: Harm, behaves_like_ms: float | None) -> Cause | None:
     """Reads that are behind; ``behaves_like_ms`` is the visibility under which the run is clean."""
-    missing, pairs = harm.ages
-    total = int(missing.sum())
-    if not harm.missed or not total or not harm.late:
+    went = course(harm)
+    if went is None or not harm.late:
         return None
-    within = missing.cumsum() >= MOST * total
-    last = int(within.argmax())
-    young = int(missing[: last + 1].sum()) / max(int(pairs[: last + 1].sum()), 1)
-    old_missing, old = int(missing[last + 1 :].sum()), int(pairs[last + 1 :].sum())
-    falls = max(0.0, 1 - (old_missing / old) / young) if old >= PAIRS_MIN else 0.5
-    stale = harm.fates["stale"] + 0.5 * harm.fates["flicker"]
     found = apart(harm, late_only=True)
-    weight = stale / harm.missed * falls * (1 - (found.weight if found else 0.0))
-    _, until = ends(last)
-    when = f"younger than {told(until)}" if until else f"up to {told(ends(last)[0])} old and older"
-    old_share = share(old_missing / old) if old else "–"
-    evidence = [
-        f"{count(harm.late, 'message')} of {harm.missed:,} that were missed turned up later.",
-        f"Of messages {when}, {share(young)} were missing; of older ones {old_share} ({old_missing:,} of {old:,}).",
-    ]
+    stale = harm.fates["stale"] + 0.5 * harm.fates["flicker"]
+    weight = stale / harm.missed * went.falls * (1 - (found.weight if found else 0.0))
+    evidence = [_turned_up(harm), _course_told(went)]
     if behaves_like_ms is not None:
         evidence.append(f"The run is clean under visibility_ms = {behaves_like_ms:g}.")
     against = []
     if found and found.weight > 0.1:
         against.append("What is missing depends on which instance reads, more than on age.")
     elif found and found.same_pairs:
-        same, other = share(found.same_missing / found.same_pairs), share(found.missing / found.pairs)
-        evidence.append(
-            f"Whichever instance reads: {same} missing where the writing one does, {other} where another does."
-        )
+        evidence.append(_wherever(found))
     if harm.gone:
         against.append(f"{count(harm.gone, 'message')} never came back.")
     if harm.fates["flicker"]:
         against.append(f"{count(harm.fates['flicker'], 'message')} came and went, which mere lateness does not do.")
     title = f"{KNOWN['late-reads'].title}: behaves like {behaves_like_ms:g} ms visibility" if behaves_like_ms else None
     return suspect("late-reads", weight, evidence, against, title)
+
+
+def incomplete_reads(harm: Harm) -> Cause | None:
+    """Reads that lose something on the way, whatever its age."""
+    went = course(harm)
+    if went is None or not harm.late:
+        return None
+    found = apart(harm, late_only=True)
+    # What was missing at first and then shown for good may as well have been late.
+    turns = harm.fates["flicker"] + 0.5 * harm.fates["stale"]
+    weight = turns / harm.missed * (1 - went.falls) * (1 - (found.weight if found else 0.0))
+    evidence = [_turned_up(harm), _course_told(went)]
+    if found and found.same_pairs and found.weight <= 0.1:
+        evidence.append(_wherever(found))
+    against = [f"{count(harm.gone, 'message')} never came back."] if harm.gone else []
+    return suspect("incomplete-reads", weight, evidence, against)
+
+
+def _turned_up(harm: Harm) -> str:
+    return f"{count(harm.late, 'message')} of {harm.missed:,} that were missed turned up again."
+
+
+def _course_told(went: Course) -> str:
+    age = told(ends(went.edge)[0])
+    old = share(went.old_missing / went.old) if went.old else "–"
+    older = f"of older ones {old} ({went.old_missing:,} of {went.old:,})"
+    return f"Of messages younger than {age}, {share(went.young)} were missing; {older}."
+
+
+def _wherever(found: Apart) -> str:
+    same, other = share(found.same_missing / found.same_pairs), share(found.missing / found.pairs)
+    return f"Whichever instance reads: {same} missing where the writing one does, {other} where another does."

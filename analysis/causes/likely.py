@@ -18,7 +18,7 @@ from analysis.causes.disorder import disorderly
 from analysis.causes.effective import EffectiveContract
 from analysis.causes.harm import Harm
 from analysis.causes.known import KNOWN
-from analysis.causes.lateness import late_reads
+from analysis.causes.lateness import incomplete_reads, late_reads
 from analysis.causes.limits import expired_early, smaller_window
 from analysis.causes.loss import burst, disappearing, lost_at_once, lost_update, never_stored
 from analysis.causes.struck import struck
@@ -81,6 +81,7 @@ def _of_loss(harm: Harm, contract: Contract, effective: EffectiveContract | None
         expired,
         update,
         _less(late, 1 - _weight(window)),
+        _less(incomplete_reads(harm), 1 - max(_weight(window), _weight(expired))),
         at_once,
         _less(never_stored(harm), specific * (1 - in_burst)),
         _less(disappearing(harm), specific),

@@ -27,6 +27,6 @@ contradict each other, and no message is listed twice; if nothing in it was stor
 sent, no list denies the stamps. A store that fixes one order gives such lists, unless a message of one author turns up
 late in the midst of another's; then the slow path decides.
 
-Of a conversation that is plain and in this order nothing can be found but losses, and what is proven of its sound
-recalls holds whatever the others lack. So if it is suspect, the slow path need look at the other recalls only.
+Of a conversation that is plain and in this order nothing can be found but losses and overruns, and what is proven of
+its sound recalls holds whatever the others lack. So if it is suspect, the slow path need look at those others only.
 """

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 
 import numpy as np
 
 from analysis.check import Checked
 from analysis.proof.proven import Proven
-from goldfish.oplog import Append, Operation, Recall
+from goldfish.oplog import Operation
 from goldfish.rule import NEVER
 
 
@@ -31,9 +32,9 @@ class Requests:
     def add(self, checked: Checked) -> None:
         """Take in one judged conversation."""
         conversation = checked.conversation
-        for rows in (conversation.appends, conversation.recalls, conversation.deletes):
-            for _, row in rows:
-                self._count(row)
+        self._count(conversation.scenario, "append", [row for _, row in conversation.appends])
+        self._count(conversation.scenario, "recall", [row for _, row in conversation.recalls])
+        self._count(conversation.scenario, "delete", [row for _, row in conversation.deletes])
 
     def add_proven(self, proven: Proven) -> None:
         """Take in conversations that are proven sound."""
@@ -64,14 +65,17 @@ class Requests:
             self._widen(scenario, *span)
         self.last_ns = max(self.last_ns, other.last_ns)
 
-    def _count(self, row: Operation) -> None:
-        kind = "append" if isinstance(row, Append) else "recall" if isinstance(row, Recall) else "delete"
-        self.outcomes[row.scenario, kind, row.outcome] += 1
-        self.killed[row.scenario] += row.reason == "killed"
-        self.last_ns = max(self.last_ns, row.end_ns)
-        if row.phase == "load" and row.outcome == "ok":
-            self.took_ns[row.scenario, kind].append(row.end_ns - row.start_ns)
-            self._widen(row.scenario, row.start_ns, row.end_ns)
+    def _count(self, scenario: str, kind: str, rows: Sequence[Operation]) -> None:
+        if not rows:
+            return
+        for outcome, number in Counter([row.outcome for row in rows]).items():
+            self.outcomes[scenario, kind, outcome] += number
+        self.killed[scenario] += sum([row.reason == "killed" for row in rows])
+        self.last_ns = max(self.last_ns, max([row.end_ns for row in rows]))
+        timed = [row for row in rows if row.outcome == "ok" and row.phase == "load"]
+        if timed:
+            self.took_ns[scenario, kind].extend([row.end_ns - row.start_ns for row in timed])
+            self._widen(scenario, min([row.start_ns for row in timed]), max([row.end_ns for row in timed]))
 
     def _widen(self, scenario: str, start_ns: int, end_ns: int) -> None:
         first, last = self.spans.get(scenario, (NEVER, -1))

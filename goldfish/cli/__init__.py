@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import signal
-import subprocess
 import sys
 import traceback
 from contextlib import suppress
@@ -185,14 +185,20 @@ def run(
 @click.option(
     "--contract", type=click.Path(path_type=Path, dir_okay=False), help="Judge by another contract and budget."
 )
+@click.option(
+    "--processes",
+    type=click.IntRange(min=1),
+    help="How many processes share the work.  [default: as many as there are processors, for large records]",
+)
 @_JSON
-def analyze(run_directory: Path, contract: Path | None, as_json: bool) -> int:
+def analyze(run_directory: Path, contract: Path | None, processes: int | None, as_json: bool) -> None:
     """Judge a recorded run (again), and write its results and report."""
     command = [sys.executable, "-P", "-m", "analysis", str(run_directory)]
     command += ["--contract", str(contract)] if contract else []
+    command += ["--processes", str(processes)] if processes else []
     command += ["--json"] if as_json else []
-    code = subprocess.call(command)
-    return code if code in range(5) else 4
+    # In the place of this process, so that whatever ends the command ends the analyzer.
+    os.execv(command[0], command)
 
 
 @cli.command()

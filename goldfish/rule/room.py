@@ -67,7 +67,8 @@ class Room:
         for m in self._stored if terms.turns is not None else ():
             self._turns.setdefault((m.device, m.turn), []).append(m)
         self._pinned = {s for s in recall.shown if self.pins(s)} if terms.pinned else set()
-        self._filled = recall.capacity is not None and not terms.pinned and recall.length >= recall.capacity
+        countable = not (terms.pinned or terms.sized)
+        self._filled = countable and recall.capacity is not None and recall.length >= recall.capacity
         self._shown_stamps: _Stamps | None = None
         self._unshown_stamps: _Stamps | None = None
         """Made when somebody's rank is asked for."""

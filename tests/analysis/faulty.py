@@ -379,6 +379,13 @@ class AgeExpiry(Memory):
         return [line for line in super().read(at_ms, instance, conversation) if line.stored_ms + self.ttl_ms > at_ms]
 
 
+class Holes(Memory):
+    """A read now and then skips a message."""
+
+    def read(self, at_ms: float, instance: str, conversation: str) -> list[Line]:
+        return [line for line in super().read(at_ms, instance, conversation) if self.random.random() > 0.01]
+
+
 class Eviction(Memory):
     """Now and then something old is thrown out."""
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import cycle
 from pathlib import Path
+from random import Random
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
 
@@ -18,8 +22,13 @@ from goldfish.contract import Budget, Contract
 from goldfish.faults import Fault
 from goldfish.oplog import Footer, Header, Operation
 from goldfish.run import TRANSCRIPT, Run, read_run, write_run
+from tests.evidence import histories, simulator
+from tests.evidence.designs import draw_store
+from tests.evidence.faults import FAULTS as EVERY_FAULT
+from tests.evidence.faults import compound, plant_loss
 from tests.evidence.histories import History
 from tests.evidence.product import conversation_of
+from tests.evidence.simulator import simulate
 
 ENCODER = msgspec.json.Encoder()
 SCENARIOS = ("rapid-switch", "two-devices", "shared")
@@ -32,7 +41,7 @@ def record(directory: Path, histories: Iterable[History], processes: int = 1, **
     for number, history in enumerate(histories):
         conversation = conversation_of(history)
         log = logs[number % processes]
-        for _, row in [*conversation.appends, *conversation.recalls, *conversation.deletes]:
+        for _, row in conversation.operations():
             log.append(
                 msgspec.structs.replace(
                     row,
@@ -81,3 +90,28 @@ def judged(directory: Path, contract: Contract, shares: int = 1, faults: Sequenc
     episodes = Episodes(faults, {})
     sums = judge(several, Assignment.of(outline, contract, episodes))
     return outputs(outline, sums, contract, run.budget, list(faults), None, episodes)
+
+
+def of_contract(promised: histories.Contract, seed: int, number: int) -> Iterator[History]:
+    """Histories of a store that promises just this: sound ones, and after each the same with one kind of fault."""
+    kinds = cycle(EVERY_FAULT)
+    with patch.object(simulator, "draw_design", lambda draw: draw_store(draw, promised)):
+        sound = [simulate(at).history for at in range(seed, seed + number)]
+    for history in sound:
+        yield history
+        kind = next(kinds)
+        lists = {at: list(recall.items) for at, recall in history.ok_recalls()}
+        EVERY_FAULT[kind](Random(seed), history, lists)
+        ops = [replace(op, items=tuple(lists[at])) if at in lists else op for at, op in enumerate(history.ops)]
+        yield replace(history, ops=tuple(ops), faults=frozenset({kind}))
+
+
+def of_any(seed: int, number: int) -> Iterator[History]:
+    """Histories of all kinds of stores: sound ones, ones with a single loss, and ones with several kinds of fault."""
+    for at in range(seed, seed + number):
+        simulated = simulate(at)
+        planted = plant_loss(simulated, at)
+        yield simulated.history
+        yield compound(at)
+        if planted is not None:
+            yield planted.history

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from analysis.analyze import analyze
@@ -12,6 +13,7 @@ from analysis.results import Results
 from goldfish.contract import Budget
 from goldfish.oplog import Sample
 from goldfish.run import Lateness
+from goldfish.table import headline
 
 from .runs import MS, UNMARKED, Process, many, reasons, sound, write
 
@@ -174,3 +176,23 @@ def test_scenarios_that_cancel_requests_may_leave_messages_unsettled(tmp_path: P
     assert reasons(verdict(tmp_path, process, loose)) == ["unsettled"]
     assert verdict(tmp_path, process, loose, cancelling=["rapid-switch"]).exit_code == 0
     assert reasons(verdict(tmp_path, process, loose, cancelling=["two-devices"])) == ["unsettled"]
+
+
+def test_the_headline_of_such_a_run_does_not_rest_on_an_interval(tmp_path: Path) -> None:
+    budget = {"disorder": "report", "conversations_harmed": 0.1}
+    told = headline(msgspec.to_builtins(verdict(tmp_path, odd(80, 1), budget, until_proven=True)))
+    assert "every budget is proven to be kept" in told
+    assert "confidence" not in told
+    told = headline(msgspec.to_builtins(verdict(tmp_path, odd(80, 0), {}, until_proven=True)))
+    assert "with 95% confidence" in told
+
+
+@pytest.mark.parametrize(
+    ("budget", "words"),
+    [
+        ({"conversations_harmed": 0.01, "disorder": "report"}, "more conversations were harmed than tolerated"),
+        ({"append_p95_ms": 0.5, "disorder": "report"}, "requests took longer than tolerated"),
+    ],
+)
+def test_the_headline_names_the_budget_that_is_exceeded(tmp_path: Path, budget: dict[str, Any], words: str) -> None:
+    assert words in headline(msgspec.to_builtins(verdict(tmp_path, odd(200, 20), budget)))

@@ -52,6 +52,8 @@ FAULTS: list[tuple[str, Any, dict[str, Any], tuple[Swarm, ...]]] = [
     ("late-reads", faulty.ReplicaLag, {}, (ALONE,)),
     ("late-reads", faulty.ReplicaLag, {"lag_ms": 40}, (ALONE, PAIRS)),
     ("late-reads", faulty.ReplicaLag, {}, (Swarm(named=False),)),
+    ("incomplete-reads", faulty.Holes, {}, (ALONE,)),
+    ("incomplete-reads", faulty.Holes, {}, (ALONE, PAIRS)),
     ("lost-update", faulty.LostUpdate, {}, (PAIRS, ALONE)),
     ("lost-update", faulty.LostUpdate, {}, (PAIRS,)),
     ("smaller-window", faulty.SmallWindow, {}, (ALONE,)),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from rich.console import Console
 
 from analysis.analyze import analyze
 from analysis.episodes import Episodes, Window, clocks
@@ -15,6 +17,7 @@ from analysis.results import Results
 from goldfish.contract import Budget, Contract
 from goldfish.faults import Fault, read_faults
 from goldfish.run import Run, read_run
+from goldfish.table import render
 
 from .runs import MS, Process, many, reasons, sound, write
 
@@ -263,3 +266,10 @@ def test_requests_that_fail_in_a_fault_do_not_count(tmp_path: Path, at: int, exi
     assert (results.exit_code, reasons(results)) == (exit_code, ["request-failures"] if exit_code else [])
     if exit_code:
         assert "5 of 147 requests outside of faults" in results.reasons[0].text
+
+
+def test_the_terminal_tells_incidents_where_there_is_no_interval(tmp_path: Path) -> None:
+    results = faulty(tmp_path, struck(50, 2, 5), *kills(2))
+    console = Console(file=io.StringIO(), width=120, color_system=None)
+    console.print(render(msgspec.to_builtins(results)))
+    assert "2 incidents" in console.file.getvalue()  # type: ignore[attr-defined]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from analysis import power as power_module
+from analysis import judging
 from analysis.analyze import analyze
 from analysis.check import check
 from analysis.load import load
@@ -18,7 +18,7 @@ from analysis.sums.sampled import KEPT_MAX, Sampled
 from goldfish.contract import Budget, Contract, Page, Ttl, Window
 from tests.evidence.faults import compound
 from tests.evidence.histories import History
-from tests.evidence.product import contract_of, conversation_of
+from tests.evidence.product import company_of, contract_of, conversation_of
 from tests.evidence.simulator import simulate
 
 from .runs import Process, corrupted, many, reasons, window, write
@@ -97,7 +97,7 @@ def test_nothing_shown_nothing_known(tmp_path: Path) -> None:
         (Contract(ttl=Ttl(seconds=0.001)), False),
         (Contract(ttl=Ttl(seconds=100, unit="user")), False),
         (Contract(ttl=Ttl(seconds=100, unit="message")), True),
-        (Contract(window=Window(turns=20)), True),
+        (Contract(window=Window(turns=20)), False),
         (Contract(window=Window(tokens=2_000)), True),
         (Contract(roles=("assistant",)), False),
         (Contract(order="unspecified"), True),
@@ -119,10 +119,14 @@ def test_the_control_plants_only_what_the_contract_cannot_excuse(
 def test_deletes_and_retries_excuse_too_much_for_a_control(tmp_path: Path) -> None:
     for name in "ab":
         (tmp_path / name).mkdir()
-    deleted = turns(Process(), "a", 4).delete("phone", 90, 91)
+    deleted = turns(Process().talk("a").delete("laptop", 0, 1), "a", 4)
     assert tried(tmp_path / "a", deleted).control.planted == 0
     retried = turns(Process(), "a", 4).append("phone", 90, 91, 9, attempt=2)
     assert tried(tmp_path / "b", retried).control.planted == 0
+
+
+def test_a_delete_at_the_end_excuses_nothing_before(tmp_path: Path) -> None:
+    assert tried(tmp_path, turns(Process(), "a", 4).delete("phone", 90, 91)).control.planted == 4
 
 
 def test_a_run_with_losses_and_odd_elements_keeps_its_control(tmp_path: Path) -> None:
@@ -145,15 +149,15 @@ def test_a_run_with_losses_and_odd_elements_keeps_its_control(tmp_path: Path) ->
 @pytest.mark.parametrize("made", [lambda seed: simulate(seed).history, compound], ids=["sound", "faulty"])
 def test_a_sound_checker_finds_every_control_in_simulated_histories(made: Callable[[int], History]) -> None:
     planted, shares = 0, []
-    for seed in range(500):
+    for seed in range(300):
         history = made(seed)
-        judged = Sampled()
-        judged.add(check(conversation_of(history), contract_of(history.contract)))
-        told = power(judged.conversations(), contract_of(history.contract))
+        judged, contract = Sampled(), contract_of(history.contract)
+        judged.add(check(conversation_of(history), contract, company_of(history)))
+        told = power(judged.conversations(), contract)
         assert told.control.found == told.control.planted, seed
         planted += told.control.planted
         shares += [] if told.share is None else [told.share]
-    assert planted > 80
+    assert planted > 40
     assert 0.2 < sum(shares) / len(shares) < 0.95
 
 
@@ -182,15 +186,29 @@ def test_conversations_that_were_not_judged_are_not_sampled(tmp_path: Path) -> N
 
 
 def test_a_checker_that_misses_a_planted_loss_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def blind(*arguments: Any) -> Any:
-        checked = check(*arguments)
+    def blind(*arguments: Any, **more: Any) -> Any:
+        checked = check(*arguments, **more)
         checked.findings = [finding for finding in checked.findings if finding.seq != 1]
         return checked
 
     assert analyze(write(tmp_path, many(20), budget=Budget(min_conversations=1))).exit_code == 0
-    monkeypatch.setattr(power_module, "check", blind)
+    monkeypatch.setattr(judging, "check", blind)
     results = analyze(tmp_path)
     assert (results.exit_code, reasons(results)) == (4, ["positive-control"])
     control = results.power.control
     assert control.found < control.planted == 80
     assert f"Of 80 losses planted into a copy of this run the checker found {control.found}" in results.reasons[0].text
+
+
+def test_a_proof_that_looks_away_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def careless(*arguments: Any) -> Any:
+        proof = judging_prove(*arguments)
+        proof.suspect[:] = False
+        return proof
+
+    judging_prove = judging.prove
+    write(tmp_path, many(20), budget=Budget(min_conversations=1))
+    monkeypatch.setattr(judging, "prove", careless)
+    results = analyze(tmp_path)
+    assert (results.exit_code, reasons(results)) == (4, ["positive-control"])
+    assert results.power.control.found == 0
