@@ -18,6 +18,7 @@ from stress.targets.reference import Item
 from .histories import (
     CHARS_PER_TOKEN,
     Append,
+    Contract,
     Delete,
     Foreign,
     History,
@@ -54,9 +55,8 @@ class Answer:
     doubted: bool = False
 
 
-def contract_of(history: History) -> product.Contract:
+def contract_of(contract: Contract) -> product.Contract:
     """The contract in the product's form."""
-    contract = history.contract
     ttl = contract.ttl
     tokens = {"chars_per_token": CHARS_PER_TOKEN} if contract.tokens is not None else {}
     return product.Contract(
@@ -207,7 +207,7 @@ def analyzed(history: History) -> Answer:
     """The analyzer's verdict."""
     company = company_of(history)
     conversation = conversation_of(history)
-    result: Checked = check_conversation(conversation, contract_of(history), [conversation, *company])
+    result: Checked = check_conversation(conversation, contract_of(history.contract), [conversation, *company])
     answer = Answer(doubted=result.doubt is not None)
     for entry in result.listed:
         if entry.judgement.checked:
@@ -254,7 +254,7 @@ class _Live:
 
     def __init__(self, history: History) -> None:
         self.history = history
-        self.ledger = Ledger(ADA, history.scope, contract=contract_of(history))
+        self.ledger = Ledger(ADA, history.scope, contract=contract_of(history.contract))
         self.checked: set[int] = set()
         self.lossy: set[int] = set()
         self.said: dict[int, list[Entry]] = {}
