@@ -1,5 +1,5 @@
-"""The classes that depend on deletes, windows and searches, and what a contract declares: each planted, each with a near
-miss."""
+"""The classes that depend on deletes, windows and searches, and what a contract declares: each planted, and beside it a
+near miss."""
 
 from __future__ import annotations
 
