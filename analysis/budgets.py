@@ -22,7 +22,7 @@ from analysis.reason import Reason
 from analysis.tally import Tally
 from goldfish.contract import Budget
 from goldfish.sequential import Wager, pass_level, wager
-from goldfish.table import count, share, span
+from goldfish.words import count, share, span
 
 TIMED_MIN = 100
 """Fewer requests than these have no 95th percentile worth the name."""

@@ -15,8 +15,8 @@ from analysis.report import model
 from analysis.results import Results, Scenario
 from analysis.worst import worst_conversations
 from goldfish.contract import in_words
+from goldfish.headline import headline
 from goldfish.spec import Spec
-from goldfish.table import headline
 
 
 def page(record: Record, judged: Judged, results: Results) -> model.Report:

@@ -7,7 +7,9 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from goldfish.table import NOTHING, REASONS_MAX, accounts, headline, plain, share, span, told
+from goldfish.headline import headline
+from goldfish.table import REASONS_MAX, accounts, told
+from goldfish.words import NOTHING, plain, share, span
 
 CAUSES_MAX = 3
 

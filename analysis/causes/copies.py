@@ -17,7 +17,7 @@ from analysis.causes.cause import Cause, suspect
 from analysis.causes.contrast import certainty
 from analysis.causes.harm import Harm
 from analysis.symptoms.scale import ends, told
-from goldfish.table import count, share
+from goldfish.words import count, share
 
 PAIRS_MIN = 20
 """Fewer pairs tell nothing about a share."""

@@ -71,7 +71,9 @@ FAULTS: list[tuple[str, Any, dict[str, Any], tuple[Swarm, ...]]] = [
     ("no-idempotency", faulty.StoredAgain, {}, (Swarm(retries=0.2),)),
     ("order-by-timestamp", faulty.ClockOrder, {}, (ALONE,)),
     ("shared-state", faulty.SharedState, {}, (ALONE,)),
-    ("key-too-short", faulty.SharedState, {"only": None}, (ALONE,)),
+    ("shared-state", faulty.SharedState, {"only": None}, (ALONE,)),
+    ("shared-state", faulty.SharedState, {"only": None}, (Swarm(named=False),)),
+    ("key-too-short", faulty.ShortKey, {}, (ALONE,)),
     ("length-limit", faulty.Cut, {}, (ALONE,)),
 ]
 
