@@ -7,16 +7,20 @@ first; every number is one of ``results.json``, and every denominator is what co
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from goldfish.contract import Contract
-from goldfish.words import count, share
+from goldfish.words import count, plain, share
 
 Results = Mapping[str, Any]
 
+ALL, NEARLY_ALL = 0.995, 0.9
+"""Shares of the harm from which on a cause accounts for all of it, and for nearly all."""
+FEW = 20
+"""Up to so many are counted, not told in percent."""
 TOLERATED = "Within the budget: "
 """What stands before harm that does not fail the run."""
 
@@ -151,6 +155,24 @@ def _reach(results: Results) -> str:
 def _seen(results: Results) -> str:
     recalls = count(_sum(results, "recalls", "checked"), "checked recall")
     return f"{recalls} of {count(_sum(results, 'conversations', 'checked'), 'conversation')}"
+
+
+def accounts(cause: Mapping[str, Any], scenarios: Sequence[Mapping[str, Any]]) -> str:
+    """How much of the harm of its class a cause accounts for; a share that was estimated is not told too exactly."""
+    name, explains = cause["anomaly"], cause["explains"]
+    if name == "missing":
+        found = sum(scenario["messages"][fate] for scenario in scenarios for fate in ("lost", "stale", "flicker"))
+        noun = "missing message"
+    else:
+        found = sum(scenario["anomalies"].get(name, 0) for scenario in scenarios)
+        noun = f"{plain(name, 40)} finding"
+    if not found:
+        return "accounts for what was missing"
+    if explains >= ALL:
+        return f"accounts for all {count(found, noun)}" if found > 1 else f"accounts for the one {noun}"
+    if found <= FEW:
+        return f"accounts for about {round(explains * found)} of {count(found, noun)}"
+    return f"accounts for {'nearly all' if explains >= NEARLY_ALL else f'about {explains:.0%}'} of {count(found, noun)}"
 
 
 def _contract(results: Results) -> Contract:

@@ -14,7 +14,6 @@ from analysis.fates import FateName
 from goldfish.oplog import Owner
 from goldfish.rule import NEVER
 
-COMES_LATER: tuple[FateName, ...] = ("stale", "flicker")
 GONE: tuple[FateName, ...] = ("lost: never visible", "lost: vanished")
 TELLING: dict[str, tuple[FateName, ...]] = {
     "late-reads": ("stale",),
@@ -46,7 +45,7 @@ def with_examples(
 def _example(cause: Cause, conversations: Sequence[Checked], start_ns: int, directory: Path) -> Example | None:
     fates = TELLING.get(cause.code, ())
     cases = list(_cases(cause.anomaly, conversations))
-    case = min(cases, key=lambda case: _plainness(*case, fates), default=None)
+    case = min(cases, key=lambda told: _plainness(told[0], told[1], fates), default=None)
     if case is None:
         return None
     checked, finding = case

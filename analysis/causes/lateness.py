@@ -96,10 +96,8 @@ def _how_late(harm: Harm) -> list[str]:
     shown = delay([value for scenario in counts for value in scenario.delays_ms])
     if missing is None or shown is None:
         return []
-    return [
-        f"Recalls that lacked one began {missing.p50:,.0f} ms (median), {missing.p95:,.0f} ms (95th percentile), at "
-        f"most {missing.max:,.0f} ms after its acknowledgement; by {shown.max:,.0f} ms all had been shown."
-    ]
+    until = f"{missing.p50:,.0f} ms (median), {missing.p95:,.0f} ms (95th percentile), at most {missing.max:,.0f} ms"
+    return [f"Recalls that lacked one began {until} after its acknowledgement; by {shown.max:,.0f} ms all were shown."]
 
 
 def _course_told(went: Course) -> str:
