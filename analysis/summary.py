@@ -20,13 +20,16 @@ _SPECIAL = re.compile(r"[\\`*_\[\]#|~$@]|\.(?=[^\s\d])|:(?=/)")
 def summary(results: Mapping[str, Any]) -> str:
     """Verdict, table and reasons; ``results`` is the decoded content of ``results.json``."""
     level = results["budget"]["confidence"]
+    head = (
+        f"| scenario | checked recalls | lossy recalls | loss rate | {level:.0%} interval | harmed conversations "
+        "| lost messages | late messages | other findings |"
+    )
     lines = [
         f"## {_escape(headline(results))}",
         "",
         f"Run {_escape(results['run'])}, exit code {results['exit_code']}. Owed: {_escape(told(results))}.",
         "",
-        f"| scenario | checked recalls | lossy recalls | loss rate | {level:.0%} interval | harmed conversations "
-        "| lost messages | late messages | other findings |",
+        head,
         "|---|--:|--:|--:|--:|--:|--:|--:|---|",
     ]
     lines += [_row(scenario) for scenario in results["scenarios"]]

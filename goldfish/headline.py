@@ -108,9 +108,12 @@ def _missing(results: Results) -> Iterator[str]:
     if lost:
         yield f"{lost:,} {of} {_were(lost)} lost: missing to the last recall{_waited(results)}."
     if late:
-        yield f"{late:,} {of} {_were(late)} late: missing when owed, then shown for good{_how_late(results)}."
+        yield f"{late:,} {of} {_were(late)} late: missing when owed, shown for good later."
+        yield from _how_late(results)
     if turns:
         yield f"{turns:,} {of} came and went: shown, missing, and shown again."
+    if (late or turns) and not lost:
+        yield "None was lost for good."
     in_all = f"{lossy:,} of {_seen(results)} lacked something"
     yield f"{in_all}." if lost or late or turns else f"{in_all}, though no single message can be named."
 
@@ -123,14 +126,15 @@ def _waited(results: Results) -> str:
     return f", {contract.settle_s:g} s after the last write"
 
 
-def _how_late(results: Results) -> str:
+def _how_late(results: Results) -> Iterator[str]:
     """The lower bound, for the upper one says more of the swarm's habits: when it looked again."""
     most = [
         scenario["lateness"]["missing_ms"]["max"]
         for scenario in results["scenarios"]
         if scenario.get("lateness") and scenario["lateness"]["missing_ms"]
     ]
-    return f" (still missing up to {max(most):,.0f} ms after their acknowledgement)" if most else ""
+    if most:
+        yield f"Recalls lacked them up to {max(most):,.0f} ms after their acknowledgement."
 
 
 def _where(results: Results, name: str) -> str:
@@ -169,7 +173,8 @@ def accounts(cause: Mapping[str, Any], scenarios: Sequence[Mapping[str, Any]]) -
     if not found:
         return "accounts for what was missing"
     if explains >= ALL:
-        return f"accounts for all {count(found, noun)}" if found > 1 else f"accounts for the one {noun}"
+        them = {1: f"the one {noun}", 2: f"both {noun}s"}
+        return f"accounts for {them.get(found, f'all {found:,} {noun}s')}"
     if found <= FEW:
         return f"accounts for about {round(explains * found)} of {count(found, noun)}"
     return f"accounts for {'nearly all' if explains >= NEARLY_ALL else f'about {explains:.0%}'} of {count(found, noun)}"

@@ -117,7 +117,9 @@ def _leak_everywhere(harm: Harm, levels: Counter[str], readers: Counter[str | No
     since, holding = (sum(getattr(talk, part) * n for talk, n in leaky.items()) for part in ("since", "holding"))
     alike = sum(n for talk, n in leaky.items() if talk.alike)
     found = count(readers.total(), "foreign message")
-    evidence = [f"{found} in {count(talks, 'conversation')}: {came}."]
+    found = found if len(levels) > 1 else f"{count(readers.total(), 'message')} of another {next(iter(levels))}"
+    whose = f": {came}" if len(levels) > 1 else ""
+    evidence = [f"{found} in {count(talks, 'conversation')}{whose}."]
     against = []
     if len(readers) > 1:
         evidence.append(f"They were listed by {len(readers)} instances.")

@@ -96,8 +96,13 @@ def _how_late(harm: Harm) -> list[str]:
     shown = delay([value for scenario in counts for value in scenario.delays_ms])
     if missing is None or shown is None:
         return []
-    until = f"{missing.p50:,.0f} ms (median), {missing.p95:,.0f} ms (95th percentile), at most {missing.max:,.0f} ms"
-    return [f"Recalls that lacked one began {until} after its acknowledgement; by {shown.max:,.0f} ms all were shown."]
+    half, most = _ms(missing.p50), _ms(missing.p95)
+    course = f"half came within {half} of its acknowledgement, 95 % within {most}, the last after {_ms(missing.max)}"
+    return [f"Of the recalls that lacked one, {course}; by {_ms(shown.max)} all were shown."]
+
+
+def _ms(value: float) -> str:
+    return f"{value:,.{0 if value >= 10 else 1}f} ms"
 
 
 def _course_told(went: Course) -> str:

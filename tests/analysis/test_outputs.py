@@ -180,8 +180,8 @@ def test_lost_late_and_fickle_messages_have_a_sentence_each(tmp_path: Path) -> N
     process.recall("phone", 6, 7, ("phone", 0), final=True)
     assert told(tmp_path, process) == (
         "FAIL: 1 of 33 messages was lost: missing to the last recall, 2 s after the last write. "
-        "1 of 33 messages was late: missing when owed, then shown for good "
-        "(still missing up to 41 ms after their acknowledgement). "
+        "1 of 33 messages was late: missing when owed, shown for good later. "
+        "Recalls lacked them up to 41 ms after their acknowledgement. "
         "1 of 33 messages came and went: shown, missing, and shown again. "
         "4 of 47 checked recalls of 13 conversations lacked something."
     )
