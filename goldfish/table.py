@@ -86,7 +86,7 @@ def legend(results: Mapping[str, Any]) -> str:
     parts += ["lossy: recalls that lack something they owe"]
     if _any_missed(results):
         parts += ["lost: messages that never came (back)", "late: missing when owed, shown again"]
-    return "; ".join([*parts, "harmed: conversations with any of it"])
+    return "; ".join([*parts, "harmed: conversations with any finding"])
 
 
 def _table(results: Mapping[str, Any]) -> Table:
