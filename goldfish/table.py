@@ -85,7 +85,7 @@ def legend(results: Mapping[str, Any]) -> str:
     parts = [f"{', '.join(classes(results)[:CLASSES_MAX])}: conversations that show it"] if classes(results) else []
     parts += ["lossy: recalls that lack something they owe"]
     if _any_missed(results):
-        parts += ["lost: messages that never came (back)", "late: missing when owed, shown again"]
+        parts += ["lost: messages that never came (back)", "late: messages missing when owed, shown again"]
     return "; ".join([*parts, "harmed: conversations with any finding"])
 
 
@@ -98,7 +98,7 @@ def _table(results: Mapping[str, Any]) -> Table:
     headings = [*shown, "lossy", "rate", f"{level:.0%} interval"]
     headings += ["lost", "late"] if missed else []
     for heading in [*headings, "harmed"]:
-        table.add_column(heading, justify="right", no_wrap=True)
+        table.add_column(heading, justify="right")
     for scenario in results["scenarios"]:
         cells = [_found(scenario, name) for name in shown] + _lossy(scenario)
         cells += _fates(scenario) if missed else []
@@ -135,11 +135,8 @@ def _lossy(scenario: Mapping[str, Any]) -> list[Text]:
 
 
 def _fates(scenario: Mapping[str, Any]) -> list[Text]:
-    """Messages lost and late, and their share of the checked ones: a long history repeats one loss in every recall."""
+    """Messages lost, with their share of the checked ones, and late: recalls of a long history repeat one loss."""
     messages = scenario["messages"]
-    late = messages["stale"] + messages["flicker"]
-    cells = []
-    for number, style in ((messages["lost"], GRAVE), (late, MILD)):
-        of = f" {share(number / messages['checked'])}" if number and messages["checked"] else ""
-        cells.append(Text(f"{number:,}{of}", style=style if number else ""))
-    return cells
+    lost, late = messages["lost"], messages["stale"] + messages["flicker"]
+    of = f" {share(lost / messages['checked'])}" if lost else ""
+    return [Text(f"{lost:,}{of}", style=GRAVE if lost else ""), Text(f"{late:,}", style=MILD if late else "")]

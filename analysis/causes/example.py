@@ -16,6 +16,7 @@ from goldfish.rule import NEVER
 
 GONE: tuple[FateName, ...] = ("lost: never visible", "lost: vanished")
 TELLING: dict[str, tuple[FateName, ...]] = {
+    "own-copies": ("flicker", "stale"),
     "late-reads": ("stale",),
     "incomplete-reads": ("flicker", "stale"),
     "never-stored": ("lost: never visible",),
