@@ -177,7 +177,8 @@ def accounts(cause: Mapping[str, Any], scenarios: Sequence[Mapping[str, Any]]) -
         return f"accounts for {them.get(found, f'all {found:,} {noun}s')}"
     if found <= FEW:
         return f"accounts for about {round(explains * found)} of {count(found, noun)}"
-    return f"accounts for {'nearly all' if explains >= NEARLY_ALL else f'about {explains * 100:.0f} %'} of {count(found, noun)}"
+    part = "nearly all" if explains >= NEARLY_ALL else f"about {explains * 100:.0f} %"
+    return f"accounts for {part} of {count(found, noun)}"
 
 
 def _contract(results: Results) -> Contract:
