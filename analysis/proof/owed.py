@@ -20,7 +20,9 @@ class Verdicts:
 
     checked: Mask
     sound: Mask
-    """Whether ``checked`` is what the rule would say, and nothing is missing."""
+    """Whether ``checked`` is what the rule would say, nothing is missing, and no more is listed than may be."""
+    overlong: Mask
+    """Whether more is listed than may be."""
 
 
 def weigh(batch: Batch, lists: Lists, messages: Messages, stored: Ints, contract: Contract) -> Verdicts:
@@ -78,7 +80,8 @@ def weigh(batch: Batch, lists: Lists, messages: Messages, stored: Ints, contract
     # What is shown makes the earlier part of its append due, too; seldom is that all that is due.
     unsure = ~checked & (lists.runs > 0) & (not visibility_ns)
     asked = bound >= 1
-    return Verdicts(checked & asked, (length <= np.maximum(bound, 0)) & ~(asked & (lacking | unsure)))
+    overlong = length > np.maximum(bound, 0)
+    return Verdicts(checked & asked, ~overlong & ~(asked & (lacking | unsure)), overlong)
 
 
 def _bounds(limit: Ints, contract: Contract) -> Ints:

@@ -80,5 +80,6 @@ def prove(batch: Batch, conversations: Conversations, contract: Contract, barred
     disordered(lists, messages, first_run, stored, suspect)
     plain = ~suspect
     verdicts = weigh(batch, lists, messages, stored, contract)
+    plain[lists.conversation[verdicts.overlong]] = False
     suspect[lists.conversation[~verdicts.sound]] = True
     return Proof(batch, suspect, messages, lists, verdicts, shown, plain)
