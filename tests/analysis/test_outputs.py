@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -206,6 +207,35 @@ def test_the_table_shows_every_scenario_and_every_reason(tmp_path: Path) -> None
     shown = printed(tmp_path)
     for words in ("rapid-switch", "two-devices", "reconnect", "the contract offers", "few-conversations", "9 more"):
         assert words in shown
+
+
+def coloured(directory: Path, style: str) -> list[str]:
+    """What the table shows in a colour."""
+    console = Console(file=io.StringIO(), width=100, force_terminal=True, color_system="standard")
+    console.print(render(results_of(directory)))
+    code = {"red": "31", "yellow": "33"}[style]
+    return re.findall(rf"\x1b\[{code}m *([^\x1b]+)", console.file.getvalue())  # type: ignore[attr-defined]
+
+
+def test_the_table_shows_a_leak_first_and_in_red(tmp_path: Path) -> None:
+    process = many(10).talk("x").append("phone", 0, 1, 0)
+    process.recall("phone", 2, 3, ("phone", 0), foreign(owner("ada", "s")), ("phone", 0), final=True)
+    analyze(write(tmp_path, process, budget=BUDGET))
+    heading, row = printed(tmp_path).splitlines()[4:6]
+    assert heading.split() == ["scenario", "foreign", "duplicated", "lossy", "rate", "95%", "interval", "harmed"]
+    assert row.split()[:5] == ["rapid-switch", "1/11", "1/11", "0/41", "0"]
+    assert (coloured(tmp_path, "red"), coloured(tmp_path, "yellow")) == (["1/11"], ["1/11"])
+
+
+def test_the_table_colours_by_what_is_lost_and_not_by_how_much_is_late(tmp_path: Path) -> None:
+    process = many(10).talk("late").append("phone", 0, 1, 0).recall("phone", 42, 43)
+    process.recall("phone", 60, 61, ("phone", 0), final=True)
+    analyze(write(tmp_path, process, budget=BUDGET))
+    assert (coloured(tmp_path, "red"), coloured(tmp_path, "yellow")) == ([], ["1/42", "2.38 %", "1"])
+    process.talk("lost").append("phone", 0, 1, 0).recall("phone", 2, 3).recall("phone", 4, 5, final=True)
+    analyze(write(tmp_path, process, budget=BUDGET))
+    assert (coloured(tmp_path, "red"), coloured(tmp_path, "yellow")) == (["3/44", "6.82 %", "1 3.12 %"], ["1"])
+    assert "| 1 of 32 (3.12 %) | 1 of 32 (3.12 %) |" in (tmp_path / "summary.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ def test_numbers_appear_as_given() -> None:
         "31 conversations of the load process w2",
         "exit code 3 (a proven fail)",
         "seed 1729",
-        "2025-03-14 09:45:10 UTC",
+        "This run began at 2025-03-14 09:45:10 UTC .",
     ):
         assert words in text
 
