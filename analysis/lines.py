@@ -24,7 +24,7 @@ from goldfish.oplog import LINE_BYTES_MAX, SCHEMA, Header, Row
 
 BLOCK_BYTES = 2 * LINE_BYTES_MAX
 """Longer than any line, so that a block without a line feed is too long a line."""
-_LINE_FEED = 10
+_LINE_FEED, _OPEN, _CLOSE = b"\n{}"
 
 
 class Block(NamedTuple):
@@ -94,11 +94,12 @@ def _line_start(file: int, begin: int, limit: int) -> int:
 
 def _decode(text: bytes, decoder: msgspec.json.Decoder[Row]) -> tuple[list[Row], NDArray[np.int64], str | None]:
     """Rows, where their lines start, and what is wrong with the line after them."""
-    ends = np.flatnonzero(np.frombuffer(text, np.uint8) == _LINE_FEED)
+    letters = np.frombuffer(text, np.uint8)
+    ends = np.flatnonzero(letters == _LINE_FEED)
     starts = np.zeros(len(ends) + (not text.endswith(b"\n")), np.int64)
     starts[1:] = ends[: len(starts) - 1] + 1
     rows: list[Row] | None = None
-    if text.startswith(b"{") and text.endswith(b"}\n") and text.count(b"}\n{") == len(starts) - 1:
+    if (letters[starts] == _OPEN).all() and text.endswith(b"}\n") and (letters[ends - 1] == _CLOSE).all():
         try:
             rows = decoder.decode_lines(text)
         except (msgspec.DecodeError, UnicodeDecodeError):

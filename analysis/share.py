@@ -347,11 +347,10 @@ def _take_apart(block: Block, content: Content, *, first_of_file: bool) -> tuple
 
 
 def _citations(rows: Iterable[Operation]) -> Iterable[Cited]:
-    for row in rows:
-        if isinstance(row, Recall) and row.odd:
-            for odd in row.odd:
-                if odd.owner is not None and odd.device is not None and odd.seq is not None:
-                    yield odd.owner.conversation, odd.device, odd.seq
+    for recall in [row for row in rows if row.__class__ is Recall and row.odd]:
+        for odd in recall.odd:
+            if odd.owner is not None and odd.device is not None and odd.seq is not None:
+                yield odd.owner.conversation, odd.device, odd.seq
 
 
 def _backwards(tables: Tables, rows: Sequence[Operation], lines: Ints) -> tuple[int, str] | None:

@@ -1,120 +1,177 @@
-"""The analyzer's time and memory on synthetic runs, beside the script one would write otherwise.
+"""The analyzer's time and memory on synthetic runs, from op logs on disk to all outputs.
 
-That script (``naive.py``) loads the same op logs and asks of every recall whether everything acknowledged before it is
-in the list. It knows no windows and no overlap; on these runs, which have none, it finds the same losses.
+    python -m benchmarks.analyzer [SET]…
+
+The peak is the largest sum of the resident memory of all its processes at one moment, looked at fifty times a second;
+pages that they share count once for each. Of every run all recalls with a planted loss must be found, and nothing else.
+The second analysis of a run finds what the first one sealed.
+
+The smallest set is judged beside the script one would write otherwise. That script (``naive.py``) loads the same op
+logs and asks of every recall whether everything acknowledged before it is in the list. It knows no windows and no
+overlap; on that run, which has none, it finds the same losses.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
-from random import Random
-from typing import Any
+from typing import Any, NamedTuple
+
+import psutil
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from benchmarks.record import median, save
-from goldfish.contract import Budget, Contract
-from goldfish.oplog import Append, Recall, Said
-from goldfish.run import TRANSCRIPT, Run, write_run
-from stress.swarm.recorder import Recorder
+from benchmarks.synthetic import WINDOW, write_synthetic
 
-SIZES = (10_000, 100_000)
-ROUNDS = 5
-TURNS = 20
-LOSSES = 0.001
+LOOK_S = 0.02
 
 
-def synthetic(directory: Path, operations: int, seed: int) -> int:
-    """A run of one device per conversation, each turn an append of two messages and a recall; tells planted losses."""
-    rng = Random(seed)
-    (directory / TRANSCRIPT).mkdir(parents=True)
-    recorder = Recorder(directory / TRANSCRIPT / "w0.jsonl", "bench", "w0", 0)
-    planted = 0
-    now = 0
-    for number in range(operations // (2 * TURNS)):
-        shared: dict[str, Any] = {
-            "scenario": "bench",
-            "user": f"gf-bench-0.{number}",
-            "session": f"gf-bench-0.{number}-s0",
-            "conversation": f"0.{number}.s0",
-            "device": "phone",
-            "outcome": "ok",
-            "status": 200,
-        }
-        for turn in range(TURNS):
-            said = [
-                Said(seq=2 * turn + half, turn=turn, role=role, text="What was my order number again?" * 2, bytes=64)
-                for half, role in enumerate(("user", "assistant"))
-            ]
-            recorder.write(_stamped(Append, recorder, now, rng, messages=said, **shared))
-            seen = [("phone", 0, 2 * turn + 1)]
-            if turn and rng.random() < LOSSES:
-                planted += 1
-                seen = [("phone", 0, 2 * turn - 1)]
-            phase = "final" if turn == TURNS - 1 else "load"
-            recorder.write(_stamped(Recall, recorder, now + 20, rng, view="session", seen=seen, phase=phase, **shared))
-            now += 40
-    recorder.close()
-    counters = {"w0": {"rows": recorder.counts, "scenarios": {}}}
-    write_run(
-        directory,
-        Run(
-            run="bench", contract=Contract(), budget=Budget(), processes=["w0"], scenarios=["bench"], counters=counters
-        ),
-    )
-    return planted
+class Set(NamedTuple):
+    """A synthetic run, and what analyzing it may take."""
+
+    operations: int
+    rounds: int
+    wall_s_max: float
+    devices: int = 1
+    losses: float = 0.001
+    window: int | None = WINDOW
+    peak_gib_max: float = 6.0
+    beside_naive: bool = False
 
 
-def _stamped(kind: type[Any], recorder: Recorder, now: int, rng: Random, **fields: Any) -> Any:
-    instance = f"m{rng.randrange(3) + 1}"
-    return kind(id=recorder.next_id(), start_ns=now, end_ns=now + 10, instance=instance, **fields)
+SETS = {
+    "10 k beside a naive script": Set(10_000, 3, 3, window=None, beside_naive=True),
+    "100 k": Set(100_000, 5, 3),
+    "1 M": Set(1_000_000, 3, 8),
+    "10 M": Set(10_000_000, 2, 60),
+    "10 M, overlapping devices": Set(10_000_000, 1, 120, devices=2),
+    "10 M, 30 % lossy": Set(10_000_000, 1, 180, losses=0.3),
+}
 
 
 def timed(command: list[str]) -> dict[str, float]:
-    """Wall and CPU seconds and peak memory of one process with its children."""
+    """Wall and CPU seconds and peak memory of one process and all below it."""
     began = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, _, usage = os.wait4(process.pid, 0)
-    return {
-        "wall_s": time.monotonic() - began,
-        "cpu_s": usage.ru_utime + usage.ru_stime,
-        "peak_mib": usage.ru_maxrss / (1 if sys.platform == "darwin" else 1024),
-    }
+    process = psutil.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    peak = 0
+    over = threading.Event()
+
+    def watch() -> None:
+        nonlocal peak
+        while not over.wait(LOOK_S):
+            total = 0
+            for each in _family(process):
+                try:
+                    total += each.memory_info().rss
+                except psutil.Error:
+                    continue
+            peak = max(peak, total)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    process.wait()
+    wall_s = time.monotonic() - began
+    over.set()
+    watcher.join()
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = usage.ru_utime + usage.ru_stime - before.ru_utime - before.ru_stime
+    return {"wall_s": wall_s, "cpu_s": cpu_s, "peak_mib": peak / 2**20}
+
+
+def _family(process: psutil.Popen) -> list[psutil.Process]:
+    try:
+        return [process, *process.children(recursive=True)]
+    except psutil.Error:
+        return []
+
+
+def verify(directory: Path, planted: set[str]) -> int:
+    """How many lossy recalls were found; they must be the planted ones, and there must be no other finding."""
+    findings = pq.read_table(directory / "findings.parquet", columns=["anomaly", "request_id"])
+    anomalies = set(pc.unique(findings["anomaly"]).to_pylist())
+    found = set(pc.unique(findings["request_id"]).to_pylist())
+    assert anomalies <= {"missing"}, anomalies
+    assert found == planted, f"{len(planted)} planted, {len(found)} found, {len(found ^ planted)} differ"
+    (scenario,) = json.loads((directory / "results.json").read_text())["scenarios"]
+    assert scenario["recalls"]["lossy"] == len(planted)
+    return len(found)
+
+
+def measure(name: str, run: Set, folder: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """All rounds of one set, and their medians."""
+    directory = folder / "run"
+    planted = write_synthetic(
+        directory, run.operations, devices=run.devices, losses=run.losses, window=run.window, seed=run.operations
+    )
+    size = sum(log.stat().st_size for log in (directory / "transcript").iterdir())
+    analyze = [sys.executable, "-P", "-m", "analysis", str(directory)]
+    rounds: list[dict[str, Any]] = []
+    for number in range(run.rounds):
+        shutil.rmtree(directory / "sealed", ignore_errors=True)
+        here = {"set": name, "round": number} | timed(analyze)
+        found = verify(directory, planted)
+        here |= {f"again_{key}": value for key, value in timed(analyze).items()}
+        verify(directory, planted)
+        if run.beside_naive:
+            naive = [sys.executable, "-P", str(Path(__file__).with_name("naive.py")), str(directory)]
+            here |= {f"naive_{key}": value for key, value in timed(naive).items()}
+        rounds.append(here)
+    keys = [key for key in rounds[0] if key not in ("set", "round")]
+    summary: dict[str, Any] = {
+        "operations": run.operations,
+        "bytes_per_operation": round(size / run.operations),
+        "planted": len(planted),
+        "found": found,
+        "wall_s_max": run.wall_s_max,
+        "peak_mib_max": run.peak_gib_max * 1024,
+    } | {key: round(median(rounds, key), 3) for key in keys}
+    shutil.rmtree(directory)
+    return summary, rounds
+
+
+def ratios(summary: dict[str, Any]) -> dict[str, float]:
+    """Ten times the work: how many times the time and the memory?"""
+    if not {"1 M", "10 M"} <= set(summary):
+        return {}
+    return {key: round(summary["10 M"][key] / summary["1 M"][key], 2) for key in ("wall_s", "cpu_s", "peak_mib")}
 
 
 def main() -> None:
-    """Measure, interleaved, and print the medians."""
+    """Measure, print, and save."""
+    parser = argparse.ArgumentParser(description="Measure the analyzer on synthetic runs.")
+    parser.add_argument("sets", nargs="*", metavar="SET", help=f"of {', '.join(SETS)}; all if none is given")
+    parser.add_argument("--folder", type=Path, help="where the runs are written; 6 GB for the largest")
+    options = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    rounds: list[dict[str, Any]] = []
+    chosen = {name: run for name, run in SETS.items() if not options.sets or name in options.sets}
     summary: dict[str, Any] = {}
-    naive = str(Path(__file__).with_name("naive.py"))
-    with tempfile.TemporaryDirectory() as folder:
-        for size in SIZES:
-            directory = Path(folder) / str(size)
-            planted = synthetic(directory, size, seed=size)
-            here: list[dict[str, Any]] = []
-            for number in range(ROUNDS):
-                ours = timed([sys.executable, "-P", "-m", "analysis", str(directory)])
-                theirs = timed([sys.executable, "-P", naive, str(directory)])
-                here.append(
-                    {"operations": size, "round": number}
-                    | ours
-                    | {f"naive_{key}": value for key, value in theirs.items()}
-                )
-            found = json.loads((directory / "results.json").read_text())["scenarios"][0]["recalls"]["lossy"]
-            assert found == planted, f"{planted} losses were planted, {found} found"
-            keys = [key for key in here[0] if key not in ("operations", "round")]
-            summary[str(size)] = {"planted": planted, "found": found} | {
-                key: round(median(here, key), 3) for key in keys
-            }
-            print(size, summary[str(size)])
+    rounds: list[dict[str, Any]] = []
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        for name, run in chosen.items():
+            summary[name], here = measure(name, run, Path(folder))
             rounds += here
-    print(save("analyzer", summary, rounds))
+            told = summary[name]
+            print(
+                f"{name}: {told['wall_s']:.1f} s (at most {run.wall_s_max:g}), {told['peak_mib'] / 1024:.2f} GiB "
+                f"(at most {run.peak_gib_max:g}), again {told['again_wall_s']:.1f} s; {told['found']:,} of "
+                f"{told['planted']:,} planted losses found, nothing else accused",
+                flush=True,
+            )
+    if told := ratios(summary):
+        summary["10 M : 1 M"] = told
+        print(f"10 M : 1 M: {told['wall_s']} times the time, {told['peak_mib']} times the memory")
+    if not options.sets:
+        print(save("analyzer", summary, rounds))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@ import pandas as pd
 
 
 def main(directory: Path) -> None:
-    rows = pd.read_json(directory / "transcript" / "w0.jsonl", lines=True)
+    logs = sorted((directory / "transcript").glob("*.jsonl"))
+    rows = pd.concat([pd.read_json(log, lines=True) for log in logs])
     appends = rows[rows["kind"] == "append"].explode("messages")
     appends = appends.assign(seq=[message["seq"] for message in appends["messages"]])
     lossy = 0

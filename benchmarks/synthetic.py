@@ -2,8 +2,8 @@
 
     python -m benchmarks.synthetic DIRECTORY --operations 1000000 [--devices 2] [--losses 0.3]
 
-Every conversation is a story of its own user on a sound store that serves the newest ``WINDOW`` messages: fifty turns,
-each an append of a question and its answer, and a recall. Several hundred stories go on at a time, and their rows are
+Every conversation is a story of its own user on a sound store that serves the newest twenty messages: fifty turns, each
+an append of a question and its answer, and a recall. Several hundred stories go on at a time, and their rows are
 interleaved in the order of their ends. With two devices, both talk at the same time, so that appends and recalls
 overlap and lists are made of short runs.
 
@@ -54,13 +54,28 @@ class Operation:
 
 
 def write_synthetic(
-    directory: Path, operations: int, *, devices: int = 1, losses: float = 0.001, seed: int = 1
+    directory: Path,
+    operations: int,
+    *,
+    devices: int = 1,
+    losses: float = 0.001,
+    window: int | None = WINDOW,
+    seed: int = 1,
 ) -> set[str]:
-    """Write a run directory; the request ids of the recalls with a planted loss."""
+    """Write a run directory; the request ids of the recalls with a planted loss.
+
+    Args:
+        directory: the run directory, to be made.
+        operations: about how many; half of them are appends.
+        devices: how many talk in each conversation at the same time.
+        losses: share of recalls that lack a message.
+        window: how many messages are served; None: the whole history.
+        seed: of everything.
+    """
     (directory / TRANSCRIPT).mkdir(parents=True)
     stories = operations // (2 * TURNS)
     shares = [stories // LOGS + (number < stories % LOGS) for number in range(LOGS)]
-    work = [(directory, number, share, devices, losses, seed) for number, share in enumerate(shares)]
+    work = [(directory, number, share, devices, losses, window, seed) for number, share in enumerate(shares)]
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         written = list(pool.map(_write_log, work))
     names = [f"w{number}" for number in range(LOGS)]
@@ -69,7 +84,7 @@ def write_synthetic(
         directory,
         Run(
             run="synthetic",
-            contract=Contract(window=Window(messages=WINDOW)),
+            contract=Contract(window=Window(messages=window)),
             budget=Budget(),
             processes=names,
             scenarios=["synthetic"],
@@ -80,8 +95,8 @@ def write_synthetic(
     return {request for _, planted in written for request in planted}
 
 
-def _write_log(work: tuple[Path, int, int, int, float, int]) -> tuple[Counters, list[str]]:
-    directory, number, stories, devices, losses, seed = work
+def _write_log(work: tuple[Path, int, int, int, float, int | None, int]) -> tuple[Counters, list[str]]:
+    directory, number, stories, devices, losses, window, seed = work
     rng = Random(seed * 1_000 + number)
     recorder = Recorder(directory / TRANSCRIPT / f"w{number}.jsonl", "synthetic", f"w{number}", number)
     checks = Checks()
@@ -90,7 +105,7 @@ def _write_log(work: tuple[Path, int, int, int, float, int]) -> tuple[Counters, 
         rows: list[tuple[Any, bool]] = []
         for story in range(first, min(first + AT_A_TIME, stories)):
             begin = (first // AT_A_TIME * TURNS * 250 + rng.randrange(10_000)) * MS
-            rows += _story(rng, f"{number}.{story}", begin, devices, losses)
+            rows += _story(rng, f"{number}.{story}", begin, devices, losses, window)
         rows.sort(key=lambda row: row[0].start_ns)
         for row, _ in rows:
             row.id = recorder.next_id()
@@ -106,8 +121,11 @@ def _write_log(work: tuple[Path, int, int, int, float, int]) -> tuple[Counters, 
     return Counters(rows=recorder.counts, scenarios={"synthetic": checks}), planted
 
 
-def _story(rng: Random, name: str, begin: int, devices: int, losses: float) -> Iterator[tuple[Any, bool]]:
+def _story(
+    rng: Random, name: str, begin: int, devices: int, losses: float, window: int | None
+) -> Iterator[tuple[Any, bool]]:
     """The rows of one conversation, and whether each is a recall with a planted loss."""
+    newest = slice(-window if window else None, None)
     stored: list[tuple[str, int]] = []
     acknowledged: dict[tuple[str, int], int] = {}
     shared: dict[str, Any] = {
@@ -144,15 +162,15 @@ def _story(rng: Random, name: str, begin: int, devices: int, losses: float) -> I
             acknowledged |= {(operation.device, seq): operation.end for seq in seqs}
             yield Append(messages=said, status=201, **fields), False
             continue
-        shown = stored[-WINDOW:]
+        shown = stored[newest]
         # A message in the newer half was certainly sent after something in the older half was stored.
         owed = [key for key in shown[len(shown) // 2 :] if acknowledged[key] < operation.start]
         lost = bool(owed) and rng.random() < losses
         if lost:
             gone = rng.choice(owed)
-            refilled = [key for key in stored if key != gone][-WINDOW:]
+            refilled = [key for key in stored if key != gone][newest]
             shown = refilled if rng.random() < 0.5 else [key for key in shown if key != gone]
-        yield Recall(view="session", limit=WINDOW, seen=encode_runs(shown), status=200, **fields), lost
+        yield Recall(view="session", limit=window, seen=encode_runs(shown), status=200, **fields), lost
 
 
 def _operations(rng: Random, begin: int, devices: int) -> Iterator[Operation]:

@@ -12,9 +12,9 @@ from unittest.mock import patch
 
 import msgspec
 
-from analysis.analyze import outputs
 from analysis.episodes import Episodes
 from analysis.judging import Assignment, judge
+from analysis.outputs import outputs
 from analysis.publish import Outputs
 from analysis.reading import read
 from analysis.worker import Worker

@@ -135,3 +135,11 @@ def test_however_the_analyzer_ends_its_workers_end(analyzer: subprocess.Popen[by
         assert told.startswith(b"interrupted")
     elif how is signal.SIGTERM:
         assert analyzer.returncode == 4
+
+
+def test_workers_load_what_they_need_and_no_more() -> None:
+    program = (
+        "import sys, analysis.worker; print([n for n in ('pandas', 'pyarrow', 'scipy', 'rich') if n in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
