@@ -1,5 +1,4 @@
-"""The classes that depend on deletes, windows and searches, and what a contract declares: each planted, and beside it a
-near miss."""
+"""Classes that depend on deletes, windows, searches and what a contract declares: each planted, and a near miss."""
 
 from __future__ import annotations
 
