@@ -45,7 +45,8 @@ class Window(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     tokens: Count | None = None
     """The newest messages that together have at most N tokens."""
     pinned: CountOrZero = 0
-    """The first so many messages of a conversation are always listed; they take places of the window."""
+    """The first so many messages of a conversation are always listed, also under a limit; they take places of the
+    list."""
     keep_at_least: CountOrZero = 0
     """With tokens: the newest so many messages are listed even where they alone have more than N tokens."""
     chars_per_token: tuple[float, float] = (2, 6)

@@ -85,7 +85,7 @@ SOUND = Finding(checked=True, lossy=False, complaint=None)
 
 def judge(ledger: Ledger, listing: Listing, start_ns: int, end_ns: int, capacity: int | None) -> Finding:
     """Judge a recall; every append and delete in flight at its end must have ended."""
-    if listing.exact and ledger.simple and ledger.stored_ns < start_ns and capacity != 0 and ledger.young(end_ns):
+    if listing.exact and ledger.stored_ns < start_ns and capacity != 0 and (ledger.simple or ledger.young(end_ns)):
         return SOUND
     terms, expiry, deletes = ledger.terms, ledger.expiry, ledger.deletes
     recall = rule.Recall(

@@ -53,6 +53,7 @@ class Ledger:
         "contract",
         "devices",
         "entries",
+        "expires",
         "items",
         "last_append_ns",
         "name",
@@ -87,8 +88,10 @@ class Ledger:
         self.name = person.conversation(scope, session)
         self.contract = contract or Contract()
         self.terms = terms_of(self.contract)
-        self.simple = self.terms.plain
-        """Whether a recall that shows the end of the ledger is sound, as long as nothing can have expired."""
+        self.expires = self.terms.ttl_ns is not None
+        """Whether touches have to be noted."""
+        self.simple = self.terms.plain and not self.expires
+        """Whether a recall that shows the end of the ledger is sound without further ado."""
         self.entries: list[Entry] = []
         """In the order of sending; rejected ones included."""
         self.standing: list[Entry] = []
@@ -131,12 +134,13 @@ class Ledger:
         for place, (role, text) in enumerate(messages):
             token = series.token(seq)
             item = Item(token, role, mark(token, text))
-            entry = Entry(device, seq, session_id, start_ns, batch, place, role, batch, item=item)
+            entry = Entry(device, seq, session_id, start_ns, batch, place, role, item=item)
             said.append(entry)
             self.items.append(item)
             seq += 1
-        if self.terms.tokens is not None:
+        if self.terms.sized:
             for entry in said:
+                entry.turn = batch
                 entry.tokens_min, entry.tokens_max = self._tokens(entry.content)
         self.entries += said
         self.standing += said
@@ -183,15 +187,13 @@ class Ledger:
         return [delete for delete in self._deletes if delete is not None]
 
     def touch(self, kind: TouchKind, session_id: str | None, start_ns: int) -> int:
-        """Note that a request begins that may prolong the life of what was said; its number is for ``touched``."""
-        if self.terms.ttl_ns is None:
-            return 0
+        """Where something expires: note a request that may prolong its life; the number is for ``touched``."""
         self._touches.append(Touch(kind, start_ns, NEVER, session_id, None))
         return len(self._touches) - 1
 
     def touched(self, number: int, outcome: Outcome, end_ns: int, reached: Sequence[Entry]) -> None:
         """Note the outcome of such a request, and the messages whose sessions it certainly reached."""
-        if self.terms.ttl_ns is None or outcome == "info":
+        if outcome == "info":
             return
         reaches = frozenset([entry.session for entry in reached]) if outcome == "ok" else None
         self._touches[number] = self._touches[number]._replace(end_ns=end_ns, reaches=reaches)
@@ -199,12 +201,14 @@ class Ledger:
     @property
     def expiry(self) -> Expiry | None:
         """The life of what was said, as known now; None if nothing expires."""
-        return None if self.terms.ttl_ns is None else Expiry(self.terms, self._touches)
+        return Expiry(self.terms, self._touches) if self.expires else None
 
     def young(self, end_ns: int) -> bool:
-        """Whether nothing that this person said can have expired by a stamp."""
+        """Whether all would be simple, and nothing that this person said can have expired by a stamp yet."""
         ttl_ns = self.terms.ttl_ns
-        return ttl_ns is None or (bool(self._touches) and end_ns - self._touches[0].start_ns < ttl_ns)
+        if ttl_ns is None or self._deletes or not self.terms.plain or not self._touches:
+            return False
+        return end_ns - self._touches[0].start_ns < ttl_ns
 
     def _tokens(self, text: str) -> tuple[int, int]:
         size_bytes = len(text.encode())

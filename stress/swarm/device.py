@@ -97,7 +97,7 @@ class Device:
         number = run.recorder.next_id()
         start_ns = time.monotonic_ns()
         said = ledger.begin(self.name, chat.session, messages, start_ns)
-        touch = ledger.touch("append", chat.session_id, start_ns)
+        touch = ledger.touch("append", chat.session_id, start_ns) if ledger.expires else None
         request = run.target.append(conversation.user_id, chat.session_id, [entry.item for entry in said])
         row = oplog.Append(
             id=number,
@@ -118,7 +118,8 @@ class Device:
         finally:
             self._end(row, result)
             run.recorder.write(row)
-            ledger.touched(touch, result.outcome, row.end_ns, said)
+            if touch is not None:
+                ledger.touched(touch, result.outcome, row.end_ns, said)
             ledger.end(said, result.outcome, row.end_ns)
         run.report("append", conversation.scenario, start_ns, row.end_ns, _failure(result))
 
@@ -130,7 +131,7 @@ class Device:
         capacity = ledger.terms.capacity(limit)
         number = run.recorder.next_id()
         start_ns = time.monotonic_ns()
-        touch = ledger.touch("recall", session_id, start_ns)
+        touch = ledger.touch("recall", session_id, start_ns) if ledger.expires else None
         row = oplog.Recall(
             id=number,
             scenario=conversation.scenario,
@@ -155,7 +156,8 @@ class Device:
                 listing = check.match(ledger, result.items, capacity)
                 check.note_shown(ledger, listing, row.end_ns)
                 row.seen, row.odd = listing.seen, listing.odd
-            ledger.touched(touch, result.outcome, row.end_ns, listing.shown if listing is not None else ())
+            if touch is not None:
+                ledger.touched(touch, result.outcome, row.end_ns, listing.shown if listing is not None else ())
             run.recorder.write(row)
         if listing is None:
             run.report("recall", conversation.scenario, start_ns, row.end_ns, _failure(result))
@@ -168,7 +170,8 @@ class Device:
         request = run.target.delete(conversation.user_id, chat.session_id)
         number = run.recorder.next_id()
         start_ns = time.monotonic_ns()
-        touch, delete = ledger.touch("other", chat.session_id, start_ns), ledger.begin_delete(chat.session_id, start_ns)
+        touch = ledger.touch("other", chat.session_id, start_ns) if ledger.expires else None
+        delete = ledger.begin_delete(chat.session_id, start_ns)
         row = oplog.Delete(
             id=number,
             scenario=conversation.scenario,
@@ -187,7 +190,8 @@ class Device:
         finally:
             self._end(row, result)
             run.recorder.write(row)
-            ledger.touched(touch, result.outcome, row.end_ns, ())
+            if touch is not None:
+                ledger.touched(touch, result.outcome, row.end_ns, ())
             ledger.end_delete(delete, result.outcome, row.end_ns)
         run.report("delete", conversation.scenario, start_ns, row.end_ns, _failure(result))
 

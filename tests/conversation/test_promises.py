@@ -28,9 +28,10 @@ class Told:
     def say(self, *texts: str, outcome: Any = "ok", device: str = "phone", took: int = 1) -> list[Entry]:
         start = self.now
         said = self.ledger.begin(device, 0, [("user", text) for text in texts], start * 1_000_000)
-        touch = self.ledger.touch("append", SESSION, start * 1_000_000)
+        touch = self.ledger.touch("append", SESSION, start * 1_000_000) if self.ledger.expires else None
         self.now += took
-        self.ledger.touched(touch, outcome, self.now * 1_000_000, said)
+        if touch is not None:
+            self.ledger.touched(touch, outcome, self.now * 1_000_000, said)
         self.ledger.end(said, outcome, self.now * 1_000_000)
         self.now += 1
         return said
@@ -39,10 +40,11 @@ class Told:
         ledger = self.ledger
         bound = ledger.terms.capacity(limit)
         start, end = self.now * 1_000_000, (self.now + 1) * 1_000_000
-        touch = ledger.touch("recall", SESSION, start)
+        touch = ledger.touch("recall", SESSION, start) if ledger.expires else None
         listing = check.match(ledger, list(items), bound)
         check.note_shown(ledger, listing, end)
-        ledger.touched(touch, "ok", end, listing.shown)
+        if touch is not None:
+            ledger.touched(touch, "ok", end, listing.shown)
         self.now += 2
         return check.judge(ledger, listing, start, end, bound)
 
@@ -132,12 +134,24 @@ def test_a_failed_touch_ends_and_reaches_nothing() -> None:
     assert told.touches[1] == Touch("append", 2_000_000, 3_000_000, SESSION, frozenset({SESSION}))
 
 
-def test_nothing_is_kept_of_touches_where_nothing_expires() -> None:
+def test_where_nothing_expires_nothing_is_asked_of_touches() -> None:
     told = Told()
+    assert (told.ledger.expires, told.ledger.expiry, told.ledger.simple) == (False, None, True)
+    told = Told(ttl=Ttl(seconds=0.1))
+    assert (told.ledger.expires, told.ledger.simple) == (True, False)
+
+
+def test_while_nothing_can_have_expired_the_end_of_the_ledger_is_sound() -> None:
+    told = Told(ttl=Ttl(seconds=0.1))
+    assert not told.ledger.young(5)
     told.say("one")
-    assert told.touches == []
-    assert told.ledger.expiry is None
-    assert told.ledger.young(10**18)
+    assert told.ledger.young(99_999_999)
+    assert not told.ledger.young(100_000_000)
+    told.ledger.begin_delete(SESSION, 1)
+    assert not told.ledger.young(5)
+    told = Told(ttl=Ttl(seconds=0.1), visibility_ms=1)
+    told.say("one")
+    assert not told.ledger.young(5)
 
 
 def test_the_users_other_conversations_keep_its_memory_alive() -> None:

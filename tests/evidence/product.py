@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from analysis.check import check as check_conversation
 from analysis.record import Conversation
 from goldfish import contract as product
 from goldfish import oplog
+from goldfish.rule.expiry import TouchKind
 from goldfish.token import Person, Token
 from stress.conversation import check
 from stress.conversation.ledger import Entry, Ledger
@@ -276,6 +278,14 @@ class _Live:
                 return None
         return self.checked, self.lossy
 
+    def _touch(self, number: int, kind: TouchKind, session: str | None, start_ns: int) -> None:
+        if self.ledger.expires:
+            self.touches[number] = self.ledger.touch(kind, session, start_ns)
+
+    def _touched(self, number: int, op: Op, shown: Sequence[Entry] = ()) -> None:
+        if self.ledger.expires:
+            self.ledger.touched(self.touches[number], op.outcome, op.end_ns, shown)
+
     def _begin(self, number: int, op: Op) -> None:
         ledger = self.ledger
         if isinstance(op, Append):
@@ -287,14 +297,14 @@ class _Live:
                 entry.turn = TURN_OF_ITS_OWN + message.seq if message.turn is None else message.turn
                 entry.tokens_min, entry.tokens_max = message.tokens_min, message.tokens_max
             self.said[number] = said
-            self.touches[number] = ledger.touch("append", said[0].session, op.start_ns)
+            self._touch(number, "append", said[0].session, op.start_ns)
         elif isinstance(op, Delete):
             sessions = self.sessions if op.session is None else {op.session}
-            self.touches[number] = ledger.touch("other", self._session(op.session), op.start_ns)
+            self._touch(number, "other", self._session(op.session), op.start_ns)
             self.deletes[number] = [ledger.begin_delete(ADA.session(session), op.start_ns) for session in sessions]
         elif isinstance(op, Recall):
             session = None if self.history.scope == "user" else 0
-            self.touches[number] = ledger.touch("recall", self._session(session), op.start_ns)
+            self._touch(number, "recall", self._session(session), op.start_ns)
 
     @staticmethod
     def _session(session: int | None) -> str | None:
@@ -303,15 +313,15 @@ class _Live:
     def _end(self, number: int, op: Op) -> bool:
         ledger = self.ledger
         if isinstance(op, Append):
-            ledger.touched(self.touches[number], op.outcome, op.end_ns, self.said[number])
+            self._touched(number, op, self.said[number])
             ledger.end(self.said[number], op.outcome, op.end_ns)
         elif isinstance(op, Delete):
-            ledger.touched(self.touches[number], op.outcome, op.end_ns, ())
+            self._touched(number, op)
             for delete in self.deletes[number]:
                 ledger.end_delete(delete, op.outcome, op.end_ns)
         elif isinstance(op, Recall):
             if op.outcome != "ok":
-                ledger.touched(self.touches[number], op.outcome, op.end_ns, ())
+                self._touched(number, op)
                 return True
             items = [_item(self.known, item) for item in op.items]
             if None in items:
@@ -319,7 +329,7 @@ class _Live:
             bound = ledger.terms.capacity(op.limit)
             listing = check.match(ledger, [item for item in items if item], bound)
             check.note_shown(ledger, listing, op.end_ns)
-            ledger.touched(self.touches[number], op.outcome, op.end_ns, listing.shown)
+            self._touched(number, op, listing.shown)
 
             def judge(op: Recall = op, number: int = number, listing: check.Listing = listing) -> None:
                 finding = check.judge(ledger, listing, op.start_ns, op.end_ns, ledger.terms.capacity(op.limit))
