@@ -22,7 +22,7 @@ from analysis.reason import Reason
 from analysis.tally import Tally
 from goldfish.contract import Budget
 from goldfish.sequential import Wager, pass_level, wager
-from goldfish.table import count, share, span
+from goldfish.words import count, share, span
 
 TIMED_MIN = 100
 """Fewer requests than these have no 95th percentile worth the name."""
@@ -243,7 +243,7 @@ def _fates(tally: Tally) -> str:
     """What became of the messages that were missed."""
     fates = tally.fates
     lost = sum(fates[name] for name in LOST)
-    parts = [f"{count(lost, 'message')} lost (missing to the end, see settle_ms)"] if lost else []
+    parts = [f"{count(lost, 'message')} lost (missing to the last recall)"] if lost else []
     if fates["stale"]:
         parts.append(f"{fates['stale']:,} late{_lateness(tally)}")
     if fates["flicker"]:

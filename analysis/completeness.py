@@ -12,7 +12,7 @@ from analysis.record import Log, Record
 from analysis.sums.by_process import ByProcess
 from analysis.sums.doubted import Doubted
 from goldfish.run import Checks, Counters
-from goldfish.table import count
+from goldfish.words import count
 
 _CODES = {
     "incomplete": "operations of them are missing from the record",

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
 from analysis.causes.cause import Cause
 from analysis.causes.effective import EffectiveContract, effective_contract
+from analysis.causes.example import with_examples
 from analysis.causes.likely import likely_causes
 from analysis.faults import Fault
 from analysis.judged import Judged
 from analysis.rates import estimate
 from goldfish.anomalies import ANOMALIES
 from goldfish.contract import Contract
+
+EXAMPLES_AMONG = 40
+"""Of so many of the gravest conversations the plainest case is taken."""
 
 
 class ClassRate(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,12 +45,31 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     effective: EffectiveContract | None = None
 
 
-def diagnose(judged: Judged, contract: Contract, confidence: float, faults: Sequence[Fault] = ()) -> Diagnosis:
-    """Look at what the sums over a run, and what was done to the deployment, say of its harm."""
+def diagnose(
+    judged: Judged,
+    contract: Contract,
+    confidence: float,
+    faults: Sequence[Fault] = (),
+    directory: Path = Path("RUN"),
+) -> Diagnosis:
+    """Look at what the sums over a run, and what was done to the deployment, say of its harm.
+
+    Args:
+        judged: the sums.
+        contract: what is promised.
+        confidence: level of the intervals.
+        faults: what was done to the deployment.
+        directory: of the run, to be named in commands.
+    """
     effective = effective_contract(judged.symptoms.sample, contract)
     return Diagnosis(
         classes=_classes(judged, confidence),
-        causes=likely_causes(judged, contract, effective, faults),
+        causes=with_examples(
+            likely_causes(judged, contract, effective, faults),
+            judged.gravest.conversations(EXAMPLES_AMONG),
+            judged.start_ns,
+            directory,
+        ),
         effective=effective,
     )
 

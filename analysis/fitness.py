@@ -14,7 +14,7 @@ import msgspec
 from analysis.reason import Reason
 from analysis.record import Log
 from goldfish.run import Counters
-from goldfish.table import count
+from goldfish.words import count
 
 CPU_PCT_MAX = 90.0
 LAG_MS_MAX = 100.0

@@ -17,8 +17,10 @@ from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 from goldfish.anomalies import ANOMALIES
+from goldfish.headline import headline
 from goldfish.run import Run
-from goldfish.table import count, headline, plain, share, span, told
+from goldfish.table import told
+from goldfish.words import count, plain, share, span
 
 State = Literal["passed", "failure", "error", "skipped"]
 

@@ -58,7 +58,7 @@ def outputs(
         faults=suffered,
         faults_flaw=faults_flaw,
     )
-    diagnosis = diagnose(judged, contract, budget.confidence, suffered)
+    diagnosis = diagnose(judged, contract, budget.confidence, suffered, record.directory)
     judgement = results(record, contract, budget, tallies, verdict, power=seen, faults=suffered, diagnosis=diagnosis)
     told = msgspec.to_builtins(judgement)
     return Outputs(

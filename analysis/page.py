@@ -15,8 +15,8 @@ from analysis.report import model
 from analysis.results import Results, Scenario
 from analysis.worst import worst_conversations
 from goldfish.contract import in_words
+from goldfish.headline import sentences
 from goldfish.spec import Spec
-from goldfish.table import headline
 
 
 def page(record: Record, judged: Judged, results: Results) -> model.Report:
@@ -24,10 +24,12 @@ def page(record: Record, judged: Judged, results: Results) -> model.Report:
     run = record.run
     start_ns = judged.start_ns
     end_ns = run.end_ns or judged.requests.last_ns
+    first, *others = sentences(msgspec.to_builtins(results))
     return model.Report(
         verdict=results.verdict,
         exit_code=results.exit_code,
-        headline=_sentence(headline(msgspec.to_builtins(results))),
+        headline=first,
+        also=others,
         run=run.run,
         target=_target(run.target),
         reasons=results.reasons,
@@ -57,12 +59,6 @@ def page(record: Record, judged: Judged, results: Results) -> model.Report:
         worst_conversations=worst_conversations(judged.gravest, start_ns, record.directory),
         unverifiable=_unverifiable(judged, results.scenarios),
     )
-
-
-def _sentence(headline: str) -> str:
-    """The headline without the verdict, for which the page has a badge."""
-    said = headline.partition(": ")[2]
-    return said[:1].upper() + said[1:]
 
 
 def _target(target: Mapping[str, object]) -> model.Target:

@@ -60,6 +60,8 @@ class Power(msgspec.Struct, frozen=True, kw_only=True):
     conversations: int
     """Conversations that they are from."""
     control: Control
+    obstacle: str | None = None
+    """Why nothing could be tried, if that failed."""
 
 
 UNTRIED = Power(share=None, sampled=0, conversations=0, control=Control(planted=0, found=0))
@@ -86,9 +88,12 @@ def power(conversations: Sequence[Conversation], contract: Contract) -> Power:
         conversations: a sample of those that were judged.
         contract: what they were judged by.
     """
-    with tempfile.TemporaryDirectory(prefix="goldfish-") as folder:
-        planted, untried = _plant(Path(folder), conversations, contract)
-        named = _named(Path(folder), contract)
+    try:
+        with tempfile.TemporaryDirectory(prefix="goldfish-") as folder:
+            planted, untried = _plant(Path(folder), conversations, contract)
+            named = _named(Path(folder), contract)
+    except OSError as error:
+        return msgspec.structs.replace(UNTRIED, obstacle=f"the copy cannot be written: {error.strerror}")
     seen = [(each.conversation, f"{COPY}-{each.recall}", each.message) in named for each in planted]
     weight = untried + sum(each.weight for each in planted)
     hit = sum(each.weight for each, is_named in zip(planted, seen, strict=True) if is_named)
@@ -104,6 +109,12 @@ def power(conversations: Sequence[Conversation], contract: Contract) -> Power:
 def blind(told: Power) -> list[Reason]:
     """The reason not to believe a checker that missed a planted loss."""
     control = told.control
+    if told.obstacle is not None:
+        text = (
+            f"No loss could be planted into a copy of this run to see whether it is found: {told.obstacle}. Make room "
+            "in the folder for temporary files, and analyze the run again."
+        )
+        return [Reason(code="positive-control", text=text)]
     if control.found == control.planted:
         return []
     text = (

@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 from analysis.record import Conversation
 from goldfish.oplog import Append, Delete, Operation, Recall, Said, Touch
-from goldfish.table import plain
 from goldfish.token import read
+from goldfish.words import plain
 
 
 def curl_script(conversation: Conversation, start_ns: int) -> str:

@@ -9,6 +9,7 @@ import msgspec
 
 from analysis.causes.cause import Cause
 from analysis.causes.effective import EffectiveContract
+from analysis.delays import Delay, delay
 from analysis.diagnosis import ClassRate, Diagnosis
 from analysis.fates import LOST
 from analysis.faults import Fault
@@ -92,6 +93,15 @@ class Latency(msgspec.Struct, frozen=True, kw_only=True):
     max: float
 
 
+class Lateness(msgspec.Struct, frozen=True, kw_only=True):
+    """How late messages were that were missing at first and then shown for good: between two looks, so two bounds."""
+
+    missing_ms: Delay | None
+    """When recalls began that lacked one of them: later than that it came."""
+    shown_ms: Delay | None
+    """When the first recall ended that showed it: by then it had come."""
+
+
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """One scenario in numbers."""
 
@@ -106,6 +116,14 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     """Findings per class."""
     classes: dict[str, ClassRate] = {}
     """Conversations with a finding of a class, for every class that was found in some scenario."""
+    zero_tolerance: dict[str, int] = {}
+    """Findings one of which fails the run: foreign, corrupted, rejected-yet-shown."""
+    foreign_of: dict[str, int] = {}
+    """Foreign elements by whose they are: of another session, of another user, of another tenant."""
+    final_recalls: int = 0
+    """Answered recalls that were made when the conversation had settled, to tell lost from late."""
+    lateness: Lateness | None = None
+    """None if no message was late."""
     latency_ms: dict[str, Latency | None]
     throughput: dict[str, float | None]
     """Ok requests of the load phase per second, by kind."""
@@ -191,6 +209,10 @@ def _scenario(tally: Tally, classes: dict[str, ClassRate]) -> Scenario:
         },
         anomalies=dict(sorted(tally.findings.items(), key=lambda item: (-item[1], item[0]))),
         classes=classes,
+        zero_tolerance=dict(sorted((+tally.zero_tolerance).items())),
+        foreign_of=dict(sorted(tally.foreign_of.items())),
+        final_recalls=tally.final_recalls,
+        lateness=_lateness(tally),
         latency_ms={kind: Latency(**latency) if latency else None for kind, latency in tally.latency_ms.items()},
         throughput=tally.throughput,
     )
@@ -211,6 +233,11 @@ def _messages(tally: Tally) -> Messages:
         lost=lost,
         **_interval(tally.messages),
     )
+
+
+def _lateness(tally: Tally) -> Lateness | None:
+    missing, shown = delay(tally.still_missing_ms), delay(tally.delays_ms)
+    return Lateness(missing_ms=missing, shown_ms=shown) if missing or shown else None
 
 
 def _interval(rate: Rate) -> dict[str, Any]:

@@ -7,7 +7,9 @@ import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from goldfish.table import NOTHING, REASONS_MAX, accounts, headline, plain, share, span, told
+from goldfish.headline import accounts, headline
+from goldfish.table import REASONS_MAX, told
+from goldfish.words import NOTHING, plain, share, span
 
 CAUSES_MAX = 3
 
@@ -18,12 +20,16 @@ _SPECIAL = re.compile(r"[\\`*_\[\]#|~$@]|\.(?=[^\s\d])|:(?=/)")
 def summary(results: Mapping[str, Any]) -> str:
     """Verdict, table and reasons; ``results`` is the decoded content of ``results.json``."""
     level = results["budget"]["confidence"]
+    head = (
+        f"| scenario | checked recalls | lossy recalls | loss rate | {level:.0%} interval | harmed conversations "
+        "| lost messages | late messages | other findings |"
+    )
     lines = [
         f"## {_escape(headline(results))}",
         "",
         f"Run {_escape(results['run'])}, exit code {results['exit_code']}. Owed: {_escape(told(results))}.",
         "",
-        f"| scenario | checked recalls | lossy | loss rate | {level:.0%} interval | harmed | lost | late | other |",
+        head,
         "|---|--:|--:|--:|--:|--:|--:|--:|---|",
     ]
     lines += [_row(scenario) for scenario in results["scenarios"]]
@@ -31,9 +37,13 @@ def summary(results: Mapping[str, Any]) -> str:
     for skipped in results["skipped"]:
         lines.append(f"- skipped {_escape(skipped['scenario'])}: {_escape(skipped['reason'])}")
     for cause in results["causes"][:CAUSES_MAX]:
-        lines.append(f"- **likely cause**: {_escape(cause['title'])} ({_escape(accounts(cause))})")
+        lines.append(
+            f"- **likely cause**: {_escape(cause['title'])} ({_escape(accounts(cause, results['scenarios']))})"
+        )
         lines += [f"  - for: {_escape(evidence)}" for evidence in cause["evidence_for"]]
         lines += [f"  - against: {_escape(evidence)}" for evidence in cause["evidence_against"]]
+        if cause.get("example"):
+            lines.append(f"  - for example: {_escape(cause['example']['text'])}")
         lines.append(f"  - {_escape(cause['remedy'])}")
     reasons = results["reasons"]
     for reason in reasons[:REASONS_MAX]:
@@ -57,11 +67,16 @@ def _row(scenario: Mapping[str, Any]) -> str:
         share(recalls["rate"]),
         interval,
         f"{conversations['harmed']:,} of {conversations['checked']:,}",
-        f"{messages['lost']:,}",
-        f"{messages['stale'] + messages['flicker']:,}",
+        _of(messages["lost"], messages["checked"]),
+        _of(messages["stale"] + messages["flicker"], messages["checked"]),
         other or NOTHING,
     ]
     return f"| {' | '.join(cells)} |"
+
+
+def _of(number: int, checked: int) -> str:
+    """Messages, and their share of the checked ones."""
+    return f"{number:,} of {checked:,} ({share(number / checked)})" if number and checked else f"{number:,}"
 
 
 def _escape(text: str) -> str:

@@ -48,6 +48,8 @@ class Tally:
     """Conversations with a finding of a class."""
     zero_tolerance: Counter[str]
     """Findings that fail the run each: foreign, corrupted, rejected-yet-shown."""
+    foreign_of: Counter[str] = field(default_factory=Counter)
+    """Foreign elements by whose they are: session, user, tenant."""
     requests: dict[str, dict[str, int]] = field(default_factory=dict)
     """Kind to outcome to number."""
     killed: int = 0
@@ -83,6 +85,10 @@ def tally(judged: Judged, scenarios: Iterable[str], confidence: float) -> list[T
 def _count(name: str, judged: Judged, confidence: float) -> Tally:
     counts = judged.counts.scenario(name)
     found = rates(name, counts.users, judged.exposure, confidence)
+    foreign_of: Counter[str] = Counter()
+    for leak, number in judged.symptoms.disorder.leaks.items():
+        if leak.scenario == name:
+            foreign_of[leak.level] += number
     return Tally(
         name=name,
         recalls=found.recalls,
@@ -98,6 +104,7 @@ def _count(name: str, judged: Judged, confidence: float) -> Tally:
         findings=counts.findings,
         harmed_by=counts.harmed_by,
         zero_tolerance=counts.zero_tolerance,
+        foreign_of=foreign_of,
     )
 
 

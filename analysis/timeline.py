@@ -20,7 +20,7 @@ from analysis.replay import curl_script
 from goldfish.errors import UsageError
 from goldfish.oplog import Append, Delete, Odd, Operation, Recall, encode_runs, listing
 from goldfish.run import read_run
-from goldfish.table import count, plain
+from goldfish.words import count, plain
 
 TEXT_CHARS_MAX = 60
 NAMES_MAX = 5

@@ -12,7 +12,7 @@ from analysis.reason import Reason
 from analysis.record import Record
 from analysis.tally import Tally
 from goldfish.contract import Budget
-from goldfish.table import count, share
+from goldfish.words import count, share
 
 UNSETTLED_MAX = 0.05
 """Share of a scenario's messages that may be unsettled after the final recalls."""

@@ -25,7 +25,7 @@ from analysis.tally import Tally
 from analysis.vacuity import too_little, vacuity
 from goldfish.anomalies import ANOMALIES
 from goldfish.contract import Budget
-from goldfish.table import count
+from goldfish.words import count
 
 Outcome = Literal["pass", "fail", "inconclusive"]
 DISORDER = [entry for entry in ANOMALIES.values() if entry.severity == "disorder" or entry.name == "phantom"]

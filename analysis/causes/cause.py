@@ -9,6 +9,14 @@ import msgspec
 from analysis.causes.known import KNOWN
 
 
+class Example(msgspec.Struct, frozen=True, kw_only=True):
+    """One case of a cause: who said what when, and which recall went wrong."""
+
+    text: str
+    command: str
+    """What to type to see the whole conversation."""
+
+
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
     """One likely cause of the harm that was found."""
 
@@ -23,6 +31,8 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     evidence_against: list[str]
     remedy: str
     """Where to look and what to do."""
+    example: Example | None = None
+    """One case of it; None if no conversation was kept."""
 
 
 def suspect(

@@ -17,7 +17,7 @@ from analysis.causes.cause import Cause, suspect
 from analysis.causes.contrast import certainty
 from analysis.causes.harm import Harm
 from analysis.symptoms.scale import ends, told
-from goldfish.table import count, share
+from goldfish.words import count, share
 
 PAIRS_MIN = 20
 """Fewer pairs tell nothing about a share."""
@@ -74,7 +74,7 @@ def own_copies(harm: Harm) -> Cause | None:
         return None
     reader = _only_reader(harm)
     title = f"{reader} serves a copy of its own, which does not see what other instances wrote" if reader else None
-    evidence, against = _evidence(found, "" if found is every else " (those that turned up later)")
+    evidence, against = _evidence(found, "" if found is every else " (those that came later)")
     healed = _healing(harm)
     if healed:
         evidence.append(healed)

@@ -8,10 +8,15 @@ from collections.abc import Iterator
 from analysis.causes.cause import Cause, suspect
 from analysis.causes.harm import Harm
 from analysis.symptoms.scale import ends, told
-from goldfish.table import count, share
+from goldfish.words import count, share
 
 CHANGES = {"truncated": "length-limit", "altered": "altered-content", "role": "altered-role"}
 PHANTOMS = {"rejected": "stored-before-validated", "other-run": "left-over", "unmarked": "own-elements"}
+
+AGAIN = 2
+"""So many lists of a conversation, on average, tell whether it is mixed up every time or now and then."""
+ALWAYS, SELDOM = 0.9, 0.5
+"""Shares of these lists from which on it is every time, and up to which it is now and then."""
 
 
 def disorderly(harm: Harm) -> Iterator[Cause]:
@@ -102,12 +107,48 @@ def _leaks(harm: Harm) -> Iterator[Cause]:
             "shared-state", 1.0, evidence, title=f"{reader} keeps state between requests and mixes up whose it is"
         )
         return
-    evidence = [
-        f"{count(readers.total(), 'foreign message')} were listed by {count(len(readers), 'instance')}: {came}."
-    ]
+    yield _leak_everywhere(harm, levels, readers, came)
+
+
+def _leak_everywhere(harm: Harm, levels: Counter[str], readers: Counter[str | None], came: str) -> Cause:
+    """A key that is too short mixes up histories every time; state between requests does so now and then."""
+    leaky = harm.symptoms.disorder.leaky
+    talks = leaky.total()
+    since, holding = (sum(getattr(talk, part) * n for talk, n in leaky.items()) for part in ("since", "holding"))
+    alike = sum(n for talk, n in leaky.items() if talk.alike)
+    found = count(readers.total(), "foreign message")
+    found = found if len(levels) > 1 else f"{count(readers.total(), 'message')} of another {next(iter(levels))}"
+    whose = f": {came}" if len(levels) > 1 else ""
+    evidence = [f"{found} in {count(talks, 'conversation')}{whose}."]
+    against = []
+    if len(readers) > 1:
+        evidence.append(f"They were listed by {len(readers)} instances.")
+    elif None in readers:
+        against.append("Answers do not name their instance, so nobody can say whether one of several does it.")
     farthest = next(level for level in ("tenant", "user", "session") if levels[level])
+    course = f"From the first such list of each conversation on, {holding:,} of {since:,} lists held foreign messages"
+    same_id = f"In {count(alike, 'conversation')} a foreign session has the id of one of its own."
+    if since >= AGAIN * talks and holding <= SELDOM * since:
+        evidence.append(f"{course}: now and then, and a key that is too short would mix them up every time.")
+        if alike:
+            against.append(same_id)
+        elif farthest != "session":
+            evidence.append(
+                "None is of a session with the id of one of the reader's own, so a key that leaves out only the "
+                f"{farthest} could not mix them up."
+            )
+        return suspect(
+            "shared-state", 1.0, evidence, against, "State is shared between requests, and mixes up whose it is"
+        )
+    if since >= AGAIN * talks and holding >= ALWAYS * since:
+        evidence.append(f"{course}: every time, and not now and then.")
+        if alike:
+            evidence.append(same_id)
+        return suspect("key-too-short", 1.0, evidence, against, f"A key leaves out the {farthest}")
+    against.append(f"{course}: that does not tell a short key, which does so every time, from shared state.")
+    (evidence if alike else against).append(same_id)
     title = f"A key leaves out the {farthest}, or state is shared between requests"
-    yield suspect("key-too-short", 1.0, evidence, title=title)
+    return suspect("key-too-short", 1.0, evidence, against, title)
 
 
 def _phantoms(harm: Harm) -> Iterator[Cause]:

@@ -168,16 +168,16 @@ KNOWN: dict[str, Known] = {
             "shared-state",
             "foreign",
             "An instance keeps state between requests and mixes up whose it is",
-            "foreign messages are listed by one instance of several",
+            "foreign messages are listed by one instance of several, or now and then",
             "Keep nothing in a process between requests: no module variables, no reused buffers, no client with a user "
             "in it.",
         ),
         Known(
             "key-too-short",
             "foreign",
-            "A key leaves out whose history it is, or state is shared between requests",
-            "foreign messages are listed by all instances",
-            "Put tenant, user and session into every key and every query; keep nothing in a process between requests.",
+            "A key leaves out whose history it is",
+            "foreign messages are listed by all instances, and every time",
+            "Put tenant, user and session into every key and every query, in caches, too.",
         ),
         Known(
             "stored-before-validated",

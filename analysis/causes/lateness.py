@@ -13,8 +13,9 @@ from analysis.causes.cause import Cause, suspect
 from analysis.causes.copies import Apart, apart
 from analysis.causes.harm import Harm
 from analysis.causes.known import KNOWN
+from analysis.delays import delay
 from analysis.symptoms.scale import ends, told
-from goldfish.table import count, share
+from goldfish.words import count, share
 
 
 class Course(NamedTuple):
@@ -49,8 +50,10 @@ def late_reads(harm: Harm, behaves_like_ms: float | None) -> Cause | None:
         return None
     found = apart(harm, late_only=True)
     stale = harm.fates["stale"] + 0.5 * harm.fates["flicker"]
-    weight = stale / harm.missed * went.falls * (1 - (found.weight if found else 0.0))
-    evidence = [_turned_up(harm), _course_told(went)]
+    # Under a visibility that makes the run clean, nothing but age is left that could matter.
+    falls = went.falls if behaves_like_ms is None else 1.0
+    weight = stale / harm.missed * falls * (1 - (found.weight if found else 0.0))
+    evidence = [_came_later(harm), *_how_late(harm), _course_told(went)]
     if behaves_like_ms is not None:
         evidence.append(f"The run is clean under visibility_ms = {behaves_like_ms:g}.")
     against = []
@@ -66,24 +69,40 @@ def late_reads(harm: Harm, behaves_like_ms: float | None) -> Cause | None:
     return suspect("late-reads", weight, evidence, against, title)
 
 
-def incomplete_reads(harm: Harm) -> Cause | None:
-    """Reads that lose something on the way, whatever its age."""
+def incomplete_reads(harm: Harm, behaves_like_ms: float | None) -> Cause | None:
+    """Reads that lose something on the way, whatever its age; not if a visibility makes the run clean."""
     went = course(harm)
-    if went is None or not harm.late:
+    if went is None or not harm.late or behaves_like_ms is not None:
         return None
     found = apart(harm, late_only=True)
     # What was missing at first and then shown for good may as well have been late.
     turns = harm.fates["flicker"] + 0.5 * harm.fates["stale"]
     weight = turns / harm.missed * (1 - went.falls) * (1 - (found.weight if found else 0.0))
-    evidence = [_turned_up(harm), _course_told(went)]
+    evidence = [_came_later(harm), _course_told(went)]
     if found and found.same_pairs and found.weight <= 0.1:
         evidence.append(_wherever(found))
     against = [f"{count(harm.gone, 'message')} never came back."] if harm.gone else []
     return suspect("incomplete-reads", weight, evidence, against)
 
 
-def _turned_up(harm: Harm) -> str:
-    return f"{count(harm.late, 'message')} of {harm.missed:,} that were missed turned up again."
+def _came_later(harm: Harm) -> str:
+    return f"{harm.late:,} of {count(harm.missed, 'missing message')} came later."
+
+
+def _how_late(harm: Harm) -> list[str]:
+    """Between the last look that lacked them and the first that showed them."""
+    counts = harm.judged.counts.scenarios.values()
+    missing = delay([value for scenario in counts for value in scenario.still_missing_ms])
+    shown = delay([value for scenario in counts for value in scenario.delays_ms])
+    if missing is None or shown is None:
+        return []
+    half, most = _ms(missing.p50), _ms(missing.p95)
+    course = f"half came within {half} of its acknowledgement, 95 % within {most}, the last after {_ms(missing.max)}"
+    return [f"Of the recalls that lacked one, {course}; by {_ms(shown.max)} all were shown."]
+
+
+def _ms(value: float) -> str:
+    return f"{value:,.{0 if value >= 10 else 1}f} ms"
 
 
 def _course_told(went: Course) -> str:

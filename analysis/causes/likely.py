@@ -26,7 +26,7 @@ from analysis.faults import Fault
 from analysis.judged import Judged
 from goldfish.anomalies import ANOMALIES
 from goldfish.contract import Contract
-from goldfish.table import count
+from goldfish.words import count
 
 EXPLAINS_MIN = 0.1
 """A cause that accounts for less of the harm of its class is not named."""
@@ -73,7 +73,8 @@ def _of_loss(harm: Harm, contract: Contract, effective: EffectiveContract | None
     in_burst = (
         stretch.lost / (stretch.lost + stretch.rest_lost) if stretch and _weight(at_once) >= EXPLAINS_MIN else 0.0
     )
-    late = late_reads(harm, effective.visibility_ms if effective else None)
+    visibility_ms = effective.visibility_ms if effective else None
+    late = late_reads(harm, visibility_ms)
     for cause in (
         copies,
         split,
@@ -81,7 +82,7 @@ def _of_loss(harm: Harm, contract: Contract, effective: EffectiveContract | None
         expired,
         update,
         _less(late, 1 - _weight(window)),
-        _less(incomplete_reads(harm), 1 - max(_weight(window), _weight(expired))),
+        _less(incomplete_reads(harm, visibility_ms), 1 - max(_weight(window), _weight(expired))),
         at_once,
         _less(never_stored(harm), specific * (1 - in_burst)),
         _less(disappearing(harm), specific),

@@ -11,7 +11,7 @@ from analysis.causes.cause import Cause, suspect
 from analysis.causes.harm import Harm, Numbers
 from analysis.symptoms.scale import MS, ends, told, unstepped
 from goldfish.contract import Contract, Ttl
-from goldfish.table import count, share
+from goldfish.words import count, share
 
 FULL = 0.9
 """Share of the lists that lack only the oldest, which must have the same length for it to be a limit."""

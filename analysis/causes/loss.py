@@ -12,10 +12,12 @@ from analysis.causes.harm import Harm
 from analysis.causes.known import KNOWN
 from analysis.symptoms.traits import SaidTraits
 from analysis.symptoms.vanishing import TICK_NS
-from goldfish.table import count, share
+from goldfish.words import count, share
 
 TELLING = 0.5
 """A trait that accounts for less than this share of the lost is not named."""
+OVERLAP_MATTERS = 0.1
+"""So much of the lost has to go with another writer for it to be said that it matters."""
 
 
 def overlap(harm: Harm) -> Contrast:
@@ -73,7 +75,7 @@ def lost_update(harm: Harm) -> Cause | None:
     if found.rest_bad:
         against.append(f"{count(found.rest_bad, 'message')} written alone were lost as well.")
     if harm.late:
-        against.append(f"{count(harm.late, 'message')} turned up again, which an overwritten one does not do.")
+        against.append(f"{count(harm.late, 'message')} came later, which an overwritten one does not do.")
     return suspect("lost-update", weight * harm.gone / harm.missed, evidence, against)
 
 
@@ -163,7 +165,7 @@ def disappearing(harm: Harm) -> Cause | None:
         return None
     beyond, _, _ = harm.symptoms.vanishing.together()
     explained = (vanished - (beyond if beyond > 1 else 0)) / harm.missed
-    evidence = [f"{count(vanished, 'message')} of {harm.missed:,} that were missed had been shown before."]
+    evidence = [f"{vanished:,} of {count(harm.missed, 'missing message')} had been shown before."]
     return suspect("disappearing", explained, evidence, _kept(harm))
 
 
@@ -172,13 +174,36 @@ def never_stored(harm: Harm) -> Cause | None:
     never = harm.fates["lost: never visible"]
     if not never:
         return None
-    evidence = [f"{count(never, 'message')} of {harm.missed:,} that were missed were never shown by any recall."]
+    evidence = [
+        f"{never:,} of {count(harm.missed, 'missing message')} were never shown by any recall.",
+        *_no_matter_when(harm),
+        *_by_scenario(harm),
+    ]
     title = None
     telling = telling_trait(harm)
     if telling is not None:
         title = f"{KNOWN['never-stored'].title}: {telling.who}"
         evidence.append(telling.sentence)
     return suspect("never-stored", never / harm.missed, evidence, _kept(harm), title)
+
+
+def _no_matter_when(harm: Harm) -> list[str]:
+    """Whether another writer matters, where there was one and it does not."""
+    found = overlap(harm)
+    if not found.exposed or not found.rest or found.weight >= OVERLAP_MATTERS:
+        return []
+    during, alone = share(found.exposed_bad / found.exposed), share(found.rest_bad / found.rest)
+    return [f"Another writer makes little difference: written during another append {during} were lost, else {alone}."]
+
+
+def _by_scenario(harm: Harm) -> list[str]:
+    """The rate for each message: a recall of a long history repeats every loss in it, a message is lost once."""
+    rates = []
+    for name, counts in sorted(harm.judged.counts.scenarios.items()):
+        lost, checked = (sum(getattr(user, part) for user in counts.users.values()) for part in ("lost", "messages"))
+        if checked:
+            rates.append(f"{name} {share(lost / checked)} ({lost:,} of {checked:,})")
+    return [f"Lost per message: {', '.join(rates)}."] if len(rates) > 1 else []
 
 
 class Telling(NamedTuple):

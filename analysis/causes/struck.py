@@ -9,7 +9,7 @@ from analysis.causes.cause import Cause, suspect
 from analysis.causes.contrast import contrast
 from analysis.causes.harm import Harm
 from analysis.faults import Fault
-from goldfish.table import count, share
+from goldfish.words import count, share
 
 
 def struck(harm: Harm, faults: Sequence[Fault]) -> Cause | None:

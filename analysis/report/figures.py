@@ -38,14 +38,6 @@ KINS = {"same": "same instance", "other": "another instance", "unknown": "unknow
 """How the reading instance is related to the writing one, in words."""
 
 
-class Dots(NamedTuple):
-    """Rate and interval of one scenario on the axis shared by all."""
-
-    low_px: float
-    rate_px: float
-    high_px: float
-
-
 class Cell(NamedTuple):
     """One pair of writing and reading instance."""
 
@@ -89,19 +81,9 @@ class TimeTable(NamedTuple):
     bin_s: float
 
 
-def axis_end(scenarios: Sequence[Scenario]) -> float:
-    """The share at which the axis of the rates ends: a round one that holds all intervals."""
-    most = max((scenario.recalls.high for scenario in scenarios if scenario.recalls.checked), default=0)
+def round_end(most: float) -> float:
+    """The least round share that holds another one."""
     return next((end for power in range(-6, 1) for end in _rounds(power) if end >= most), 1)
-
-
-def dots(scenario: Scenario, end: float) -> Dots | None:
-    """Where rate and interval stand; None if nothing was checked."""
-    recalls = scenario.recalls
-    if recalls.rate is None:
-        return None
-    shares = (recalls.low, recalls.rate, recalls.high)
-    return Dots(*(round(min(max(value / end, 0), 1) * DOTS_PX, 1) for value in shares))
 
 
 def cells(matrix: InstanceMatrix) -> list[list[Cell]]:

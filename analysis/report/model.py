@@ -166,7 +166,9 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     verdict: Outcome
     exit_code: int
     headline: str
-    """The verdict in one sentence; without loss it names the power of the check."""
+    """The verdict in one sentence: the gravest that was found, or what was checked."""
+    also: list[str] = []
+    """Further sentences: other kinds of harm, and how far a pass reaches."""
     run: str
     target: Target
     reasons: list[Reason] = []

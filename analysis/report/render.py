@@ -13,13 +13,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from analysis.report import figures, numbers
+from analysis.report import board, figures, numbers
 from analysis.report.hostile import script_json, visible
 from analysis.report.transcript import MARKS, Gap, shown_rows
 from goldfish.anomalies import ANOMALIES
+from goldfish.headline import accounts
 
 if TYPE_CHECKING:
     from analysis.report.model import Report
@@ -29,12 +31,19 @@ SCENARIOS_MAX = 60
 INSTANCES_MAX = 16
 WORST_MAX = 8
 FAILURES_MAX = 60
-CLASSES_MAX = 20
 PROCESSES_MAX = 64
 UNVERIFIABLE_MAX = 60
 REQUEST_IDS_MAX = 12
 MESSAGE_CHARS_MAX = 400
 NAME_CHARS_MAX = 120
+
+EXITS = {
+    0: "pass",
+    1: "pass, but too many requests failed",
+    3: "a proven fail",
+    4: "not enough evidence",
+}
+"""What an exit code says."""
 
 _HERE = Path(__file__).parent
 
@@ -42,6 +51,8 @@ _HERE = Path(__file__).parent
 def render(report: Report) -> str:
     """The page, to be written as UTF-8."""
     style, script = _style(), _script()
+    columns = board.columns(report.scenarios[:SCENARIOS_MAX])
+    told = [msgspec.to_builtins(scenario) for scenario in report.scenarios]
     return (
         _environment()
         .get_template("template.html")
@@ -50,17 +61,22 @@ def render(report: Report) -> str:
             scenarios=report.scenarios[:SCENARIOS_MAX],
             reasons=report.reasons[:REASONS_MAX],
             scenario_at={scenario.name: at for at, scenario in enumerate(report.scenarios[:SCENARIOS_MAX])},
-            classes=_classes(report),
+            columns=columns,
+            axis_end=board.axis_end(columns[0]),
+            dots=board.dots,
+            meaning_of={name: entry.meaning for name, entry in ANOMALIES.items()},
+            code_of={name: entry.code for name, entry in ANOMALIES.items()},
+            persons=sum(scenario.recalls.clusters for scenario in report.scenarios),
+            lost=sum(scenario.messages.lost for scenario in report.scenarios),
+            exits=EXITS,
+            accounts=lambda cause: accounts(msgspec.to_builtins(cause), told),
             unfound=[name for name in ANOMALIES if not any(name in s.anomalies for s in report.scenarios)],
-            heat=figures.heat,
             worst=[(worst, shown_rows(worst.rows)) for worst in report.worst_conversations[:WORST_MAX]],
             failures=report.failures[:FAILURES_MAX],
             unverifiable=report.unverifiable[:UNVERIFIABLE_MAX],
             skipped=report.skipped[:SCENARIOS_MAX],
             findings=_findings(report),
-            axis_end=figures.axis_end(report.scenarios[:SCENARIOS_MAX]),
             dots_px=figures.DOTS_PX,
-            dots=figures.dots,
             processes_max=PROCESSES_MAX,
             matrix=report.instance_matrix,
             cells=figures.cells(report.instance_matrix) if report.instance_matrix else [],
@@ -95,12 +111,6 @@ def _findings(report: Report) -> list[tuple[str, str, int, list[tuple[str, int]]
         for name, where in found.items()
     ]
     return sorted(rows, key=lambda row: -row[2])
-
-
-def _classes(report: Report) -> list[tuple[str, str]]:
-    """Classes beside loss that were found, and what each means."""
-    found = dict.fromkeys(name for scenario in report.scenarios for name in scenario.classes if name != "missing")
-    return [(name, ANOMALIES[name].meaning if name in ANOMALIES else "") for name in list(found)[:CLASSES_MAX]]
 
 
 @cache

@@ -52,6 +52,18 @@ class Leak(NamedTuple):
     read_by: str | None
 
 
+class Leaky(NamedTuple):
+    """A conversation that listed messages of others."""
+
+    scenario: str
+    since: int
+    """Its lists from the first one that holds a foreign message."""
+    holding: int
+    """Those of them that hold one."""
+    alike: bool
+    """A foreign message is of another user or tenant, and of a session with the id of one of its own."""
+
+
 class Disorder:
     """Findings that are not losses, by circumstance."""
 
@@ -62,6 +74,7 @@ class Disorder:
         """By scenario: lists that contradict another list, where no stamps tell which one is wrong."""
         self.changes: Counter[Change] = Counter()
         self.leaks: Counter[Leak] = Counter()
+        self.leaky: Counter[Leaky] = Counter()
         self.phantoms: Counter[tuple[str, str]] = Counter()
         """By scenario and kind: rejected · other-run · unmarked."""
 
@@ -87,10 +100,26 @@ class Disorder:
             elif finding.anomaly == "phantom":
                 self.phantoms[scenario, finding.detail or ""] += 1
 
+        foreign = [finding for finding in checked.findings if finding.anomaly == "foreign"]
+        if foreign:
+            self.leaky[_leaky(checked, foreign)] += 1
+
     def merge(self, other: Disorder) -> None:
         """Take in another share."""
         for name, numbers in vars(self).items():
             numbers.update(vars(other)[name])
+
+
+def _leaky(checked: Checked, foreign: Sequence[Finding]) -> Leaky:
+    lines = {finding.line for finding in foreign}
+    holding = [entry.line in lines for entry in checked.listed]
+    sessions = {row.session for _, row in checked.conversation.appends}
+    sessions |= {entry.row.session for entry in checked.listed}
+    alike = any(
+        finding.detail != "session" and finding.owner is not None and finding.owner.session in sessions
+        for finding in foreign
+    )
+    return Leaky(checked.conversation.scenario, len(holding) - holding.index(True), sum(holding), alike)
 
 
 def _inversion(checked: Checked, shown: Sequence[Message]) -> Inversion | None:

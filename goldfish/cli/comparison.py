@@ -10,8 +10,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from goldfish.table import NOTHING, plain, share
 from goldfish.terminal import console, emit
+from goldfish.words import NOTHING, plain, share
 
 if TYPE_CHECKING:
     from analysis.compare import Compared, Comparison, Level, Measure

@@ -13,8 +13,8 @@ from rich.text import Text
 
 from goldfish.errors import GoldfishError, UsageError
 from goldfish.run import FILE, read_run
-from goldfish.table import NOTHING, count, plain, share
 from goldfish.terminal import console, emit
+from goldfish.words import NOTHING, count, plain, share
 
 _BARS = "▁▂▃▄▅▆▇█"
 _STYLES = {"pass": "green", "fail": "red", "inconclusive": "yellow"}

@@ -13,8 +13,8 @@ from rich.text import Text
 from goldfish.contract import Budget
 from goldfish.errors import RecordError
 from goldfish.sequential import design
-from goldfish.table import NOTHING, share
 from goldfish.terminal import console, emit
+from goldfish.words import NOTHING, share
 
 if TYPE_CHECKING:
     from analysis.planning import Design, Need, Pace

@@ -13,7 +13,20 @@ from analysis.check import Checked, check
 from analysis.judged import Judged
 from analysis.load import Loaded, load
 from goldfish.contract import Budget, Contract, Window
-from goldfish.oplog import Append, Delete, Footer, Header, Odd, Operation, Owner, Recall, Said, Sample, encode_runs
+from goldfish.oplog import (
+    Append,
+    Delete,
+    Footer,
+    Header,
+    Odd,
+    Operation,
+    Owner,
+    Recall,
+    Said,
+    Sample,
+    Touch,
+    encode_runs,
+)
 from goldfish.run import TRANSCRIPT, Run, write_run
 
 MS = 1_000_000
@@ -74,7 +87,11 @@ class Process:
     def append(self, device: str, start: int, end: int, *seqs: int, outcome: str = "ok", **more: Any) -> Process:
         texts = more.pop("text", "hello")
         session = more.pop("session", self.session)
-        messages = [Said(seq=seq, turn=seq, role="user", text=texts, bytes=len(texts)) for seq in seqs]
+        role, turn, tokens = more.pop("role", "user"), more.pop("turn", None), more.pop("tokens", None)
+        messages = [
+            Said(seq=seq, turn=seq if turn is None else turn, role=role, text=texts, bytes=len(texts), tokens=tokens)
+            for seq in seqs
+        ]
         self._add(Append, device, start, end, outcome, more, session=session, messages=messages)
         return self
 
@@ -102,6 +119,14 @@ class Process:
         session = more.pop("session", self.session)
         self._add(Delete, device, start, end, outcome, more, session=session)
         return self
+
+    def touch(self, device: str, start: int, end: int, outcome: str = "ok", **more: Any) -> Process:
+        session = more.pop("session", self.session)
+        self._add(Touch, device, start, end, outcome, more, session=session)
+        return self
+
+    def search(self, device: str, start: int, end: int, *shown: Shown, asked: Sequence[tuple[str, int]]) -> Process:
+        return self.recall(device, start, end, *shown, view="search", session=None, asked=list(asked))
 
     def _add(
         self, kind: type[Operation], device: str, start: int, end: int, outcome: str, more: dict[str, Any], **own: Any

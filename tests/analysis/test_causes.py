@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,11 @@ from analysis.judged import Judged
 from analysis.load import load
 from goldfish.contract import Contract, Ttl, Window
 from goldfish.faults import Fault
+from goldfish.oplog import Owner
 
 from . import faulty
 from .faulty import Memory, Swarm, play
-from .runs import MS, OTHER_RUN, UNMARKED, Process, corrupted, window, write
+from .runs import MS, OTHER_RUN, UNMARKED, Process, corrupted, foreign, window, write
 
 ALONE = Swarm()
 PAIRS = Swarm(together=1.0, scenario="pairs", users=30)
@@ -71,7 +73,9 @@ FAULTS: list[tuple[str, Any, dict[str, Any], tuple[Swarm, ...]]] = [
     ("no-idempotency", faulty.StoredAgain, {}, (Swarm(retries=0.2),)),
     ("order-by-timestamp", faulty.ClockOrder, {}, (ALONE,)),
     ("shared-state", faulty.SharedState, {}, (ALONE,)),
-    ("key-too-short", faulty.SharedState, {"only": None}, (ALONE,)),
+    ("shared-state", faulty.SharedState, {"only": None}, (ALONE,)),
+    ("shared-state", faulty.SharedState, {"only": None}, (Swarm(named=False),)),
+    ("key-too-short", faulty.ShortKey, {}, (ALONE,)),
     ("length-limit", faulty.Cut, {}, (ALONE,)),
 ]
 
@@ -195,6 +199,61 @@ def test_odd_elements_have_causes(tmp_path: Path) -> None:
     process.talk("g").append("phone", 0, 1, 0).recall("phone", 2, 3, ("phone", 0), UNMARKED, OTHER_RUN)
     causes, _ = diagnosed(tmp_path / "3", process)
     assert {cause.code for cause in causes} == {"stored-before-validated", "left-over", "own-elements"}
+
+
+def leaking(*lists: bool, session: str = "s") -> Process:
+    """Thirty conversations whose recalls do or do not list what somebody else said."""
+    process = Process()
+    for at in range(30):
+        process.talk(f"t{at}", session="s").append("phone", 0, 1, 0, instance=None)
+        other = foreign(Owner(tenant=None, user="other", session=session, conversation="elsewhere"))
+        for number, holds in enumerate(lists):
+            listed = [("phone", 0), *([other] if holds else [])]
+            process.recall("phone", 2 + 2 * number, 3 + 2 * number, *listed, instance=None)
+    return process
+
+
+def test_a_leak_every_time_is_a_key_and_one_now_and_then_is_state(tmp_path: Path) -> None:
+    (always,), _ = diagnosed(tmp_path / "always", leaking(True, True, True))
+    assert (always.code, always.title) == ("key-too-short", "A key leaves out the user")
+    assert "In 30 conversations a foreign session has the id of one of its own." in always.evidence_for
+    (seldom,), _ = diagnosed(tmp_path / "seldom", leaking(True, False, False, session="t"))
+    assert seldom.code == "shared-state"
+    assert any("30 of 90 lists held foreign messages: now and then" in told for told in seldom.evidence_for)
+    assert any("a key that leaves out only the user could not mix them up" in told for told in seldom.evidence_for)
+
+
+def test_a_leak_of_single_recalls_does_not_choose(tmp_path: Path) -> None:
+    (cause,), _ = diagnosed(tmp_path, leaking(False, True))
+    assert cause.title == "A key leaves out the user, or state is shared between requests"
+    assert any("does not tell a short key" in told for told in cause.evidence_against)
+
+
+def test_what_a_visibility_explains_is_late_in_all_and_not_in_part(tmp_path: Path) -> None:
+    causes, _ = diagnosed(tmp_path, play(faulty.ReplicaLag(1, lag_ms=331), ALONE))
+    assert [(cause.code, cause.explains) for cause in causes] == [("late-reads", 1.0)]
+    assert "the last after 3" in causes[0].evidence_for[1]
+
+
+def test_a_loss_is_told_per_message_of_every_scenario(tmp_path: Path) -> None:
+    causes, _ = diagnosed(tmp_path, play(faulty.Swallow(1), ALONE, PAIRS))
+    (told,) = [told for told in causes[0].evidence_for if told.startswith("Lost per message: ")]
+    share = r"\S+ % \([\d,]+ of [\d,]+\)"
+    assert re.fullmatch(rf"Lost per message: chat {share}, pairs {share}\.", told)
+
+
+def test_a_cause_has_its_plainest_case(tmp_path: Path) -> None:
+    process = Process().talk("c", user="ada").append("phone", 1_000, 1_001, 0, instance="m1")
+    process.recall("phone", 1_005, 1_006, instance="m2").recall("phone", 1_041, 1_042, instance="m2")
+    process.recall("phone", 1_060, 1_061, ("phone", 0), final=True)
+    causes, _ = diagnosed(tmp_path, process)
+    late = next(cause for cause in causes if cause.code in ("late-reads", "incomplete-reads"))
+    assert late.example is not None
+    assert late.example.text == (
+        "conversation c (rapid-switch), user ada: message 0 by phone, acknowledged at 0.001 s by m1, was missing 40 ms "
+        "later, read at 0.041 s by m2 (request 0-2); first shown 60 ms after the acknowledgement."
+    )
+    assert late.example.command == "goldfish show RUN c"
 
 
 # the contract that is kept -------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,15 @@ from rich.console import Console
 from analysis.analyze import analyze
 from analysis.publish import RESULTS
 from analysis.summary import summary
-from goldfish.contract import Budget
+from goldfish.contract import Budget, Contract
 from goldfish.errors import RecordError
+from goldfish.headline import headline
+from goldfish.oplog import Owner
 from goldfish.run import Skipped
-from goldfish.table import headline, plain, render, share, span
+from goldfish.table import render
+from goldfish.words import plain, share, span
 
-from .runs import Process, many, sound, write
+from .runs import Process, foreign, many, sound, write
 
 BUDGET = Budget(min_conversations=10)
 HOSTILE = [
@@ -134,17 +138,65 @@ def test_outputs_that_cannot_be_written_are_an_error_for_people(tmp_path: Path) 
 def test_the_headline_says_how_far_a_pass_reaches(tmp_path: Path) -> None:
     analyze(write(tmp_path, many(10), budget=BUDGET))
     assert headline(results_of(tmp_path)) == (
-        "PASS: no loss in 40 checked recalls of 10 conversations; "
-        "with 95% confidence every scenario's loss rate is below 30.8 %."
+        "PASS: Nothing was lost, late, mixed up or leaked in 40 checked recalls of 10 conversations. "
+        "With 95% confidence every scenario's loss rate is below 30.8 %."
     )
+
+
+def told(directory: Path, process: Process, contract: Contract | None = None) -> str:
+    analyze(write(directory, process, budget=BUDGET, contract=contract or Contract()))
+    return headline(results_of(directory))
 
 
 def test_the_headline_of_a_leak_does_not_speak_of_loss(tmp_path: Path) -> None:
     process = (
         many(10).talk("x").append("phone", 0, 1, 0, outcome="fail").recall("phone", 2, 3, ("phone", 0), final=True)
     )
-    analyze(write(tmp_path, process, budget=BUDGET))
-    assert headline(results_of(tmp_path)).startswith("FAIL: rejected messages were listed (")
+    assert told(tmp_path, process) == (
+        "FAIL: 1 time a message was shown that had been refused. "
+        "No message was missing (40 checked recalls of 11 conversations)."
+    )
+
+
+def owner(user: str, session: str) -> Owner:
+    return Owner(tenant=None, user=user, session=session, conversation="elsewhere")
+
+
+def test_a_leak_says_whose_messages_and_in_how_many_conversations(tmp_path: Path) -> None:
+    process = many(10).talk("x").append("phone", 0, 1, 0)
+    process.recall("phone", 2, 3, ("phone", 0), foreign(owner("ada", "s")), final=True)
+    assert told(tmp_path / "1", process).startswith(
+        "FAIL: Another user's messages were shown in 1 of 11 conversations. No message was missing ("
+    )
+    process.recall("phone", 4, 5, ("phone", 0), foreign(owner("user of x", "t")), final=True)
+    assert "Another user's or another session's messages were shown in 1 of 11" in told(tmp_path / "2", process)
+
+
+def test_lost_late_and_fickle_messages_have_a_sentence_each(tmp_path: Path) -> None:
+    process = many(10)
+    process.talk("lost").append("phone", 0, 1, 0).recall("phone", 2, 3).recall("phone", 4, 5, final=True)
+    process.talk("late").append("phone", 0, 1, 0).recall("phone", 42, 43)
+    process.recall("phone", 60, 61, ("phone", 0), final=True)
+    process.talk("fickle").append("phone", 0, 1, 0).recall("phone", 2, 3, ("phone", 0)).recall("phone", 4, 5)
+    process.recall("phone", 6, 7, ("phone", 0), final=True)
+    assert told(tmp_path, process) == (
+        "FAIL: 1 of 33 messages was lost: missing to the last recall, 2 s after the last write. "
+        "1 of 33 messages was late: missing when owed, shown for good later. "
+        "Recalls lacked them up to 41 ms after their acknowledgement. "
+        "1 of 33 messages came and went: shown, missing, and shown again. "
+        "4 of 47 checked recalls of 13 conversations lacked something."
+    )
+    (scenario,) = results_of(tmp_path)["scenarios"]  # type: ignore[misc]
+    assert scenario["final_recalls"] == 13  # type: ignore[has-type]
+    assert scenario["lateness"] == {  # type: ignore[has-type]
+        "missing_ms": {"p50": 41.0, "p95": 41.0, "max": 41.0},
+        "shown_ms": {"p50": 60.0, "p95": 60.0, "max": 60.0},
+    }
+
+
+def test_how_long_the_tool_waited_is_said_only_if_it_did(tmp_path: Path) -> None:
+    process = Process().talk("lost").append("phone", 0, 1, 0).recall("phone", 2, 3)
+    assert "1 of 1 message was lost: missing to the last recall. " in told(tmp_path, process)
 
 
 def test_the_table_shows_every_scenario_and_every_reason(tmp_path: Path) -> None:
@@ -155,6 +207,35 @@ def test_the_table_shows_every_scenario_and_every_reason(tmp_path: Path) -> None
     shown = printed(tmp_path)
     for words in ("rapid-switch", "two-devices", "reconnect", "the contract offers", "few-conversations", "9 more"):
         assert words in shown
+
+
+def coloured(directory: Path, style: str) -> list[str]:
+    """What the table shows in a colour."""
+    console = Console(file=io.StringIO(), width=100, force_terminal=True, color_system="standard")
+    console.print(render(results_of(directory)))
+    code = {"red": "31", "yellow": "33"}[style]
+    return re.findall(rf"\x1b\[{code}m *([^\x1b]+)", console.file.getvalue())  # type: ignore[attr-defined]
+
+
+def test_the_table_shows_a_leak_first_and_in_red(tmp_path: Path) -> None:
+    process = many(10).talk("x").append("phone", 0, 1, 0)
+    process.recall("phone", 2, 3, ("phone", 0), foreign(owner("ada", "s")), ("phone", 0), final=True)
+    analyze(write(tmp_path, process, budget=BUDGET))
+    heading, row = printed(tmp_path).splitlines()[4:6]
+    assert heading.split() == ["scenario", "foreign", "duplicated", "lossy", "rate", "95%", "interval", "harmed"]
+    assert row.split()[:5] == ["rapid-switch", "1/11", "1/11", "0/41", "0"]
+    assert (coloured(tmp_path, "red"), coloured(tmp_path, "yellow")) == (["1/11"], ["1/11"])
+
+
+def test_the_table_colours_by_what_is_lost_and_not_by_how_much_is_late(tmp_path: Path) -> None:
+    process = many(10).talk("late").append("phone", 0, 1, 0).recall("phone", 42, 43)
+    process.recall("phone", 60, 61, ("phone", 0), final=True)
+    analyze(write(tmp_path, process, budget=BUDGET))
+    assert (coloured(tmp_path, "red"), coloured(tmp_path, "yellow")) == ([], ["1/42", "2.38 %", "1"])
+    process.talk("lost").append("phone", 0, 1, 0).recall("phone", 2, 3).recall("phone", 4, 5, final=True)
+    analyze(write(tmp_path, process, budget=BUDGET))
+    assert (coloured(tmp_path, "red"), coloured(tmp_path, "yellow")) == (["3/44", "6.82 %", "1 3.12 %"], ["1"])
+    assert "| 1 of 32 (3.12 %) | 1 of 32 (3.12 %) |" in (tmp_path / "summary.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -212,3 +213,13 @@ def test_a_proof_that_looks_away_is_not_believed(tmp_path: Path, monkeypatch: py
     results = analyze(tmp_path)
     assert (results.exit_code, reasons(results)) == (4, ["positive-control"])
     assert results.power.control.found == 0
+
+
+def test_a_control_that_cannot_be_written_bars_a_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("analysis.power.write_run", full)
+    results = analyze(write(tmp_path, many(20), budget=Budget(min_conversations=1)))
+    assert (results.exit_code, reasons(results)) == (4, ["positive-control"])
+    assert "No space left on device" in results.reasons[0].text

@@ -36,9 +36,9 @@ def lets_go(draw: Draw) -> Design:
 
 
 def interrupts_turns(draw: Draw) -> Design:
-    """Turns kept whole, cut when another turn is written."""
-    contract = Contract(turns=1 + int(draw() * 4), stores_resends=draw() < 0.2)
-    return replace(draw_store(draw, contract), trims=choose(draw, "conversation", "session"))
+    """Turns that are cut when other turns are written, and may go on afterwards."""
+    contract = Contract(turns=1 + int(draw() * 4))
+    return replace(draw_store(draw, contract), trims="conversation", turns=choose(draw, "first", "first", "suffix"))
 
 
 def pins_in_sessions(draw: Draw) -> Design:

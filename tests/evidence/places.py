@@ -137,12 +137,10 @@ class Places:
     def has_place_in_its_session(self, m: Key) -> bool:
         """m had a place even if the window is cut for each session by itself."""
         facts, contract = self.facts, self.contract
-        session = {n: facts.sent[n].message.session for n in self.stored}
-        if len(set(session.values())) < 2:
+        session = {n: facts.sent[n].message.session for n in facts.sent}
+        if len({session[n] for n in self.stored}) < 2:
             return True
-        behind = [
-            n for n in self.stored if n != m and session[n] == session[m] and (facts.loose(n) or not self._before(n, m))
-        ]
+        behind = [n for n in self.stored if n != m and session[n] == session[m] and self._takes_room(n, m)]
         number = sum(facts.copies(n) for n in behind)
         if contract.window is not None:
             return number < contract.window - contract.pinned

@@ -172,7 +172,7 @@ class _Simulation:
         draw, contract = self.draw, self.design.contract
         if self.open_turn[device] != session:
             self.next_turn[device] += 1
-        self.open_turn[device] = session if draw() < 0.5 else None
+        self.open_turn[device] = session if draw() < (0.5 if contract.turns is None else 0.75) else None
         message = _message(device, seq, session, self.next_turn[device])
         if contract.tokens is not None:
             message = replace(message, chars=int(draw() * 60), tokens=int(draw() * 12) if draw() < 0.3 else None)

@@ -96,7 +96,8 @@ class State:
     """When each unit expires."""
     ids: set[Key] = field(default_factory=set)
     stored: int = 0
-    snapshots: dict[int, list[Kept]] = field(default_factory=dict)
+    snapshots: dict[int, tuple[list[Kept], int]] = field(default_factory=dict)
+    """What an append had read: what was kept, and how much had ever been stored."""
     ignored: set[int] = field(default_factory=set)
     """What was sent again and known, by `Effect.turn`."""
 
@@ -121,7 +122,7 @@ def replay(design: Design, effects: Sequence[Effect], now: float) -> State:
         if effect.kind == "store":
             _store(design, state, effect)
         elif effect.kind == "snapshot":
-            state.snapshots[effect.batch] = list(state.kept)
+            state.snapshots[effect.batch] = list(state.kept), state.stored
         elif effect.kind == "delete":
             _remove(design, state, [k for k in state.kept if effect.session in (None, k.session)])
             if not design.session_outlives and _unit(design) == "session":
@@ -196,7 +197,8 @@ def _store(design: Design, state: State, effect: Effect) -> None:
     if message and contract.roles is not None and message.role not in contract.roles and not design.keeps_all_roles:
         return
     if contract.last_writer:
-        state.kept = [k for k in state.snapshots[effect.batch] if not k.gone]
+        read, state.stored = state.snapshots[effect.batch]
+        state.kept = [k for k in read if not k.gone]
     item: Own | Foreign = FOREIGN
     if message and key:
         state.ids.add(key)
@@ -217,9 +219,7 @@ def _store(design: Design, state: State, effect: Effect) -> None:
     )
     state.kept.append(kept)
     if contract.last_writer:
-        for snapshot, held in state.snapshots.items():  # later parts of one append go on from here
-            if snapshot == effect.batch:
-                held[:] = state.kept
+        state.snapshots[effect.batch] = list(state.kept), state.stored  # later parts of one append go on from here
     if design.trims:
         _trim(design, state, effect.session)
 

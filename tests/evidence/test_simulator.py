@@ -9,6 +9,7 @@ import pytest
 from .facts import Facts
 from .faults import FAULTS, compound, plant_loss
 from .histories import Key
+from .kept import KEPT
 from .oracle import FATES, INDETERMINATE, OK, REJECTED, UNCHECKED, Verdict, judge, sent_messages
 from .places import Places
 from .scale import rare, scaled, told
@@ -331,6 +332,8 @@ def test_the_sound_store_convicts_an_unsound_rule(
     where: type, definition: str, wrong: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(where, definition, wrong)
+    if any(accused(judge(kept.history)) for kept in KEPT):
+        return
     for seed in range(MUTANT_HISTORIES):
         if accused(judge(simulate(seed).history)):
             return

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from analysis.causes.cause import suspect
+from analysis.causes.cause import Example, suspect
 from analysis.causes.effective import EffectiveContract
 from analysis.diagnosis import ClassRate
 from analysis.faults import Fault, Recalled
@@ -401,6 +401,7 @@ def hostile(text: str) -> Report:
         verdict="fail",
         exit_code=3,
         headline=text,
+        also=[text],
         reasons=[Reason(code=text, scenario=text, text=text)],
         run=text,
         target=Target(host=text, store=text, defects=[text], instances=3, balance=text),
@@ -436,7 +437,11 @@ def hostile(text: str) -> Report:
         ),
         causes=[
             msgspec.structs.replace(
-                suspect("own-copies", 1.0, [text], [text], text), code=text, anomaly=text, remedy=text
+                suspect("own-copies", 1.0, [text], [text], text),
+                code=text,
+                anomaly=text,
+                remedy=text,
+                example=Example(text=text, command=text),
             )
         ],
         promises=[Promise(name=text, declared=text, behaves=text)],
