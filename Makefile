@@ -49,11 +49,11 @@ demo: install ## the main job on a sound and on a broken memory: two tables, two
 test: install-dev ## the tests
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
-evidence: install-dev ## the evidence for the rule of loss, with its counts
-	$(BIN)/python -m pytest tests/evidence -q -s -p no:xdist
+evidence: install-dev ## all of the evidence for the rule of loss, with its counts; EVIDENCE_SCALE=20 for more
+	EVIDENCE_SCALE=$${EVIDENCE_SCALE:-1} $(BIN)/python -m pytest tests/evidence -q -s -p no:xdist --timeout 14400
 
-test-all: install-dev lint ## lint, and the tests with ten times the evidence
-	EVIDENCE_SCALE=10 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 3600
+test-all: install-dev lint ## lint, and the tests with all of the evidence, ten times that of make test
+	EVIDENCE_SCALE=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 3600
 
 lint: install-dev ## style, types, and which package may import which
 	$(BIN)/ruff check .

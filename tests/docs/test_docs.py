@@ -18,6 +18,7 @@ import psutil
 import pytest
 
 from analysis.causes.known import KNOWN
+from goldfish.contract import load_settings
 from goldfish.reference import reference
 
 ROOT = Path(__file__).parents[2]
@@ -34,6 +35,14 @@ EXIT_CODES = {
     "goldfish run rapid-switch --store user-profile --defect instance-cache@m2:ttl=2 -u 10 -t 10": 3,
     "goldfish analyze runs/RUN --contract ./goldfish.toml": 3,  # the run of reading-the-report.md
 }
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_contract_of_a_page_can_be_meant(page: Path, tmp_path: Path) -> None:
+    for block in re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+        settings = tmp_path / "goldfish.toml"
+        settings.write_text(block, encoding="utf-8")
+        assert load_settings(settings)
 
 
 def commands(page: Path) -> list[str]:
