@@ -12,6 +12,7 @@ import sys
 import time
 from collections import Counter
 
+from .mutate import Mutant
 from .run import run
 from .suite import MODULES
 from .survivors import key, survivors
@@ -21,20 +22,25 @@ def main(modules: list[str]) -> int:
     """Try them; 1 if some survive without an explanation."""
     began = time.monotonic()
     explained = {entry.key: entry for entry in survivors()}
+    fates: list[tuple[Mutant, str]] = []
+    wrong: list[Mutant] = []
+
+    def told(mutant: Mutant, fate: str) -> None:
+        fates.append((mutant, fate))
+        if (fate == "survived") == (key(mutant) in explained):
+            return
+        wrong.append(mutant)
+        listed = "" if fate == "survived" else ", but it is listed as a survivor"
+        print(f"{fate}{listed}: {mutant}\n    {mutant.function}: {mutant.text}", flush=True)
+
+    run(modules or list(MODULES), told)
     counts: dict[str, Counter[str]] = {}
-    fates = run(modules or list(MODULES))
-    new = stale = 0
     for mutant, fate in fates:
-        counts.setdefault(mutant.module, Counter())[fate.split(":")[0]] += 1
-        entry = explained.get(key(mutant))
-        if fate == "survived" and entry is None:
-            new += 1
-            print(f"survived: {mutant}\n    {mutant.function}: {mutant.text}")
-        elif fate != "survived" and entry is not None:
-            stale += 1
-            print(f"noticed by {fate}, but listed as surviving: {mutant}")
+        counts.setdefault(mutant.module, Counter())[fate.partition(":")[0]] += 1
     for module, row in counts.items():
-        print(f"{module:24} {sum(row.values()):5} mutants", *(f"{n} {what}" for what, n in sorted(row.items())), sep="  ")
+        print(
+            f"{module:24} {sum(row.values()):5} mutants", *(f"{n} {what}" for what, n in sorted(row.items())), sep="  "
+        )
     total = sum(counts.values(), Counter())
     alive = total["survived"]
     open_ones = sum(
@@ -45,7 +51,7 @@ def main(modules: list[str]) -> int:
         f"{len(fates)} mutants, {len(fates) - alive} killed ({dict(total)}), {alive} survive, "
         f"{open_ones} of them not shown to be equivalent; {time.monotonic() - began:.0f} s"
     )
-    return int(bool(new or stale))
+    return int(bool(wrong))
 
 
 if __name__ == "__main__":

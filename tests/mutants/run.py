@@ -7,7 +7,7 @@ import os
 import resource
 import select
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 
 from .mutate import Mutant, install, mutants
@@ -22,13 +22,13 @@ LIVE_MAX = 600
 """So many histories are also counted as the swarm does; the analyzer has judged them all."""
 
 
-def run(modules: list[str], corpus: list[Trial] | None = None) -> list[tuple[Mutant, str]]:
-    """The fate of every mutant: what noticed it, or "survived".
+def run(modules: list[str], told: Callable[[Mutant, str], None]) -> None:
+    """Tell the fate of every mutant: what noticed it, or "survived".
 
     A history that noticed one is tried first on the next ones.
     """
     os.nice(NICE - min(os.nice(0), NICE))
-    order = trials() if corpus is None else corpus
+    order = trials()
     import tests.analysis.runs  # noqa: F401, PLC0415 - loaded once, for the unit tests of all children
 
     gc.collect()
@@ -36,10 +36,9 @@ def run(modules: list[str], corpus: list[Trial] | None = None) -> list[tuple[Mut
     waiting = [mutant for module in modules for mutant in mutants(module)]
     for module in modules:
         assert _forked(lambda module=module: "tests" if unit_tests_fail(module) else "survived") == "survived", module
-    fates: dict[int, str] = {}
 
     def learned(number: int, fate: str) -> None:
-        fates[number] = fate
+        told(waiting[number], fate)
         kind, _, name = fate.partition(": ")
         if kind == "history":
             at = next(at for at, trial in enumerate(order) if trial.name == name)
@@ -51,11 +50,8 @@ def run(modules: list[str], corpus: list[Trial] | None = None) -> list[tuple[Mut
             _take(running, learned)
         pid, pipe = _fork(lambda mutant=mutant: try_out(mutant, order))
         running[pipe] = pid, number
-        if sys.stderr.isatty():
-            print(f"\r{number + 1} of {len(waiting)}", end="", file=sys.stderr)
     while running:
         _take(running, learned)
-    return [(mutant, fates[number]) for number, mutant in enumerate(waiting)]
 
 
 def try_out(mutant: Mutant, order: list[Trial]) -> str:
@@ -112,5 +108,3 @@ def _take(running: dict[int, tuple[int, int]], learned: Callable[[int, str], Non
         os.close(pipe)
         os.waitpid(pid, 0)
         learned(number, answer or "endless")
-
-

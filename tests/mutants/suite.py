@@ -26,10 +26,10 @@ from tests.evidence.oracle import Verdict, judge
 from tests.evidence.product import analyzed, live
 from tests.evidence.simulator import simulate
 
-RULE = [f"goldfish.rule.{name}" for name in ("excuses", "expiry", "message", "missing", "room", "shown", "size", "terms")]
-CHECKING = [
-    f"analysis.{name}" for name in ("check", "early", "elements", "fates", "guarantees", "listed", "order")
+RULE = [
+    f"goldfish.rule.{name}" for name in ("excuses", "expiry", "message", "missing", "room", "shown", "size", "terms")
 ]
+CHECKING = [f"analysis.{name}" for name in ("check", "early", "elements", "fates", "guarantees", "listed", "order")]
 MODULES = (*RULE, *CHECKING)
 COMPOUND = 2_000
 SOUND = 400
@@ -109,5 +109,3 @@ def unit_tests_fail(module: str) -> bool:
     sys.argv = ["pytest"]
     options = ["-x", "-q", "-n", "0", "--assert=plain", "-p", "no:cacheprovider", "-p", "no:hypothesispytest"]
     return pytest.main([*options, *tests_of(module)]) != 0
-
-
