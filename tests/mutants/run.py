@@ -29,7 +29,7 @@ def run(modules: list[str], told: Callable[[Mutant, str], None]) -> None:
     """
     os.nice(NICE - min(os.nice(0), NICE))
     order = trials()
-    import tests.analysis.runs  # noqa: F401, PLC0415 - loaded once, for the unit tests of all children
+    import tests.analysis.runs  # noqa: F401 - loaded once, for the unit tests of all children
 
     gc.collect()
     gc.freeze()

@@ -46,7 +46,7 @@ def skip(numbers):
 '''
 
 
-@pytest.fixture()
+@pytest.fixture
 def sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     name = f"sample_of_mutants_{abs(hash(tmp_path))}"
     (tmp_path / f"{name}.py").write_text(SAMPLE)
