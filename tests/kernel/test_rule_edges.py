@@ -1,0 +1,38 @@
+"""Edges of the rule: equal stamps, boundaries and combinations that simulated histories meet too seldom."""
+
+from __future__ import annotations
+
+from goldfish.rule import Delete, Excuses, Expiry, Message, Recall, Terms, Touch, judge
+
+
+def sent(start: int, acked: int | None = None, *, batch: int, session: str = "s", **more: object) -> Message:
+    message = Message("phone", batch, session, start, batch, 0, **more)  # type: ignore[arg-type]
+    if acked is not None:
+        message.acked_ns = acked
+    return message
+
+
+def test_what_was_deleted_before_the_missing_message_was_sent_has_not_pushed_it_out() -> None:
+    unanswered, missing = sent(0, batch=1, session="other"), sent(4, 5, batch=2)
+    delete = Delete("other", 2, 3, ok=True)
+    verdict = judge(Recall(8, 9, 1, 0, []), [unanswered, missing], Terms(messages=1), [delete])
+    assert verdict.lossy, "had the unanswered one been stored after it, it would be listed"
+    later = Delete("other", 5, 7, ok=True)
+    assert not judge(Recall(8, 9, 1, 0, []), [unanswered, missing], Terms(messages=1), [later]).lossy
+
+
+def test_a_resend_that_ends_as_a_message_is_sent_may_overwrite_it() -> None:
+    resent = sent(0, 3, batch=1, attempts=2, resent_ns=5)
+    terms, recall = Terms(last_writer=True), Recall(20, 21, None, 1, [resent])
+    for start, excused in ((5, True), (6, False)):
+        m = sent(start, 8, batch=2)
+        assert Excuses(recall, [resent, m], terms)(m) == excused
+
+
+def test_what_is_as_old_as_its_life_after_a_touch_may_still_be_shown() -> None:
+    terms = Terms(ttl_ns=100, unit="session", refresh="write")
+    m = sent(0, 1, batch=1)
+    touch = Touch("append", 10, 11, "s", frozenset({"s"}))
+    expiry = Expiry(terms, [touch])
+    assert not expiry.over_retained(m, Recall(111, 112, None, 1, [m]))
+    assert expiry.over_retained(m, Recall(112, 113, None, 1, [m]))
