@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from goldfish.rule import Delete, Excuses, Expiry, Message, Recall, Terms, Touch, judge
+from goldfish.rule import Delete, Excuses, Expiry, Message, Recall, Terms, Touch, judge, judge_search
 
 
 def sent(start: int, acked: int | None = None, *, batch: int, session: str = "s", **more: object) -> Message:
@@ -36,3 +36,20 @@ def test_what_is_as_old_as_its_life_after_a_touch_may_still_be_shown() -> None:
     expiry = Expiry(terms, [touch])
     assert not expiry.over_retained(m, Recall(111, 112, None, 1, [m]))
     assert expiry.over_retained(m, Recall(112, 113, None, 1, [m]))
+
+
+def test_a_fact_sent_as_the_search_ended_may_have_taken_its_only_place_and_a_later_one_not() -> None:
+    fact = sent(0, 1, batch=1)
+    for start, named in ((9, 0), (10, 1)):
+        rival = sent(start, batch=2)
+        search = Recall(5, 9, 1, 0, [], search=True)
+        verdict = judge_search(search, {fact, rival}, 0, [fact, rival], Terms())
+        assert verdict.lossy
+        assert len(verdict.missing) == named
+
+
+def test_a_full_page_has_a_place_for_what_interrupted_a_turn() -> None:
+    begun, missing, ended = sent(0, 1, batch=1, turn=1), sent(2, 3, batch=2, turn=2), sent(4, 5, batch=3, turn=1)
+    recall = Recall(8, 9, 2, 2, [begun, ended])
+    verdict = judge(recall, [begun, missing, ended], Terms(turns=5))
+    assert [lost.message for lost in verdict.missing] == [missing]
