@@ -48,8 +48,16 @@ def test_a_fact_sent_as_the_search_ended_may_have_taken_its_only_place_and_a_lat
         assert len(verdict.missing) == named
 
 
-def test_a_full_page_has_a_place_for_what_interrupted_a_turn() -> None:
-    begun, missing, ended = sent(0, 1, batch=1, turn=1), sent(2, 3, batch=2, turn=2), sent(4, 5, batch=3, turn=1)
-    recall = Recall(8, 9, 2, 2, [begun, ended])
-    verdict = judge(recall, [begun, missing, ended], Terms(turns=5))
+def test_that_an_earlier_part_is_shown_only_now_proves_that_it_is_stored_in_its_place() -> None:
+    earlier, missing = sent(0, batch=1, turn=1), sent(0, batch=1, turn=2)
+    missing.place, missing.shown_ns, earlier.shown_ns = 1, 4, 9
+    verdict = judge(Recall(8, 9, None, 1, [earlier]), [earlier, missing], Terms(turns=1))
     assert [lost.message for lost in verdict.missing] == [missing]
+
+
+def test_that_an_earlier_part_is_shown_later_does_not_make_a_recall_lossy() -> None:
+    earlier, missing = sent(0, batch=1, turn=1), sent(0, batch=1, turn=2)
+    missing.place, missing.shown_ns, earlier.shown_ns = 1, 4, 20
+    verdict = judge(Recall(8, 9, None, 0, []), [earlier, missing], Terms(turns=1))
+    assert verdict.checked
+    assert not verdict.lossy
