@@ -17,7 +17,7 @@ export UV_LINK_MODE = copy
 # What is imported often is compiled once, at installation; a setting around us must not undo that.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install install-dev demo test evidence test-all lint format bench soak lock clean
+.PHONY: help install install-dev demo test evidence mutants test-all lint format bench soak lock clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -51,6 +51,9 @@ test: install-dev ## the tests
 
 evidence: install-dev ## all of the evidence for the rule of loss, with its counts; EVIDENCE_SCALE=20 for more
 	EVIDENCE_SCALE=$${EVIDENCE_SCALE:-1} $(BIN)/python -m pytest tests/evidence -q -s -p no:xdist --timeout 14400
+
+mutants: install-dev ## wrong versions of the rule, one change each, and who notices them
+	$(BIN)/python -m tests.mutants
 
 test-all: install-dev lint ## lint, and the tests with all of the evidence, ten times that of make test
 	EVIDENCE_SCALE=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 3600

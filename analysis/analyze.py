@@ -13,7 +13,7 @@ from analysis.crew import Alone, Crew, processes_for
 from analysis.episodes import Episodes, clocks
 from analysis.judging import Assignment, judge
 from analysis.patience import Patience
-from analysis.reading import read, size_of
+from analysis.reading import read, sealing, size_of
 from goldfish.contract import load_settings
 from goldfish.faults import read_faults
 from goldfish.run import read_run
@@ -58,10 +58,11 @@ def analyze(
             episodes = Episodes(faults, clocks(directory, run))
             patience.now("judging conversations", outline.conversations)
             judged = judge(shares, Assignment.of(outline, contract, episodes))
-        patience.now("writing results")
-        from analysis.outputs import outputs
-        from analysis.publish import publish
+            patience.now("writing results")
+            from analysis.outputs import outputs
+            from analysis.publish import publish
 
-        written = outputs(outline, judged, contract, budget, faults, faults_flaw, episodes)
-        publish(directory, written)
+            with sealing(shares, outline):
+                written = outputs(outline, judged, contract, budget, faults, faults_flaw, episodes)
+                publish(directory, written)
     return written.results

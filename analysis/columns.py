@@ -12,6 +12,7 @@ never proven and goes to the slow path, which reads the row itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import starmap
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -107,8 +108,26 @@ ELEMENTS = {"append": ("messages", "message"), "recall": ("runs", "run")}
 """What an operation consists of: the column that says of how many, and their table."""
 KINDS: dict[type, str] = {Append: "append", Recall: "recall", Delete: "delete", Touch: "touch"}
 
+IDS = ("id",)
+"""Not kept once it is known that none stands twice."""
+
 Table = dict[str, NDArray[Any]]
 Tables = dict[str, Table]
+
+
+@dataclass(slots=True)
+class Parcel:
+    """Operations with what their numbers stand for, on their way to another share, or to a file."""
+
+    tables: Tables
+    voices: list[Voice]
+    manners: list[Manner]
+    views: list[str]
+    devices: list[str]
+    logs: dict[str, int]
+    """Conversation → number of its op log."""
+
+
 _VOICE = attrgetter(*Voice._fields)
 _MANNER = attrgetter(*Manner._fields)
 

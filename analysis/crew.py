@@ -45,6 +45,10 @@ class Alone:
         """Take a step."""
         return [getattr(self.share, step)(*own) for own in arguments]
 
+    def begin(self, step: str, arguments: Sequence[tuple[Any, ...]]) -> Callable[[], list[Any]]:
+        """Take a step, once the answer is called for."""
+        return lambda: self.call(step, arguments)
+
 
 class Crew:
     """Shares in processes; to be used as a context, which ends them."""
@@ -69,8 +73,11 @@ class Crew:
             worker.kill()
         self._listeners.shutdown()
         for worker in self._workers:
-            with worker:
-                pass
+            for pipe in (worker.stdin, worker.stdout):
+                assert pipe is not None
+                with suppress(OSError):  # what was not read is of no use
+                    pipe.close()
+            worker.wait()
 
     def call(self, step: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Have every share take a step, each with its arguments; what each answers.
@@ -79,12 +86,17 @@ class Crew:
             GoldfishError: as the share raised it.
             RuntimeError: a share failed, or its process is gone.
         """
+        return self.begin(step, arguments)()
+
+    def begin(self, step: str, arguments: Sequence[tuple[Any, ...]]) -> Callable[[], list[Any]]:
+        """Have every share begin a step; the answers are to be called for."""
         for worker, own in zip(self._workers, arguments, strict=True):
             assert worker.stdin is not None
             with suppress(OSError):  # it is gone, which is told where it should answer
                 send(worker.stdin, (step, own))
         # All are listened to at once, for one whose progress is not taken stands still.
-        return list(self._listeners.map(self._answer, self._workers))
+        answers = self._listeners.map(self._answer, self._workers)
+        return lambda: list(answers)
 
     def _answer(self, worker: subprocess.Popen[bytes]) -> Any:
         assert worker.stdout is not None

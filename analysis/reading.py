@@ -13,8 +13,10 @@ before the break, the ones with a final recall, are judged from such a log. The 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,8 +24,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from analysis.columns import Parcel
 from analysis.record import Cited, Flaw, Log, Record
-from analysis.share import Content, Parcel, Range, Settled, Together, refuse_twice, together
+from analysis.sealed import BYTES_MIN, FOLDER, SCHEMA, Mark, Sealed, SealedLog, Sealing, find, marks_of
+from analysis.share import Content, Range, Settled, Together, refuse_twice, together
 from goldfish.contract import Contract
 from goldfish.errors import RecordError
 from goldfish.rule import NEVER
@@ -45,7 +49,11 @@ class Shares(Protocol):
 
         Raises:
             GoldfishError: as the share raised it.
+            RuntimeError: a share failed otherwise.
         """
+
+    def begin(self, step: str, arguments: Sequence[tuple[Any, ...]]) -> Callable[[], list[Any]]:
+        """Have every share begin a step; the answers are to be called for."""
 
 
 @dataclass(slots=True)
@@ -61,6 +69,8 @@ class Outline:
     """The messages that foreign elements name."""
     flaws: dict[int, Flaw]
     """Of those op logs that are not whole, by number."""
+    marks: list[Mark] | None = None
+    """Which files were read; None if they cannot be sealed, or were read from what is sealed."""
 
 
 def read(directory: Path, shares: Shares, run: Run, contract: Contract) -> Outline:
@@ -76,6 +86,30 @@ def read(directory: Path, shares: Shares, run: Run, contract: Contract) -> Outli
         RecordError: the record is missing or contradicts itself; file and line are named.
     """
     logs = _logs(directory, run)
+    outline = _open(directory, shares, run, logs) or _read(directory, shares, run, logs)
+    if shares.number > 1 and together(contract) == "user":
+        _exchange(logs, shares, shares.call("users", [()] * shares.number), "user")
+    return outline
+
+
+def _open(directory: Path, shares: Shares, run: Run, logs: list[Log]) -> Outline | None:
+    """Read what is sealed of a record; None if that cannot be believed or read."""
+    sealed = find(directory, run, logs)
+    if sealed is None:
+        return None
+    own = [list(range(share, sealed.shares, shares.number)) for share in range(shares.number)]
+    paths = {number: log.path for number, log in enumerate(logs)}
+    if not all(shares.call("open", [(directory / FOLDER, numbers, paths) for numbers in own])):
+        shares.call("forget", [()] * shares.number)
+        return None
+    for log, its in zip(logs, sealed.logs, strict=True):
+        log.rows, log.requests, log.samples = its.rows, its.requests, its.samples
+    start_ns = sealed.start_ns if run.start_ns is None else run.start_ns
+    return Outline(Record(directory, run, logs), start_ns, sealed.conversations, frozenset(sealed.cited), {})
+
+
+def _read(directory: Path, shares: Shares, run: Run, logs: list[Log]) -> Outline:
+    marks = marks_of(logs)
     ranges = _split(logs, shares.number)
     contents = shares.call("read", [(own,) for own in ranges])
     firsts: list[list[int | None]] = [[None] * len(own) for own in ranges]
@@ -95,8 +129,6 @@ def read(directory: Path, shares: Shares, run: Run, contract: Contract) -> Outli
     if shares.number > 1:
         _refuse_shared_ids(logs, shares, settled)
         _exchange(logs, shares, [its.conversations for its in settled], "conversation")
-        if together(contract) == "user":
-            _exchange(logs, shares, shares.call("users", [()] * shares.number), "user")
     start_ns = min((its.start_ns for its in settled), default=NEVER)
     return Outline(
         record=Record(directory, run, logs),
@@ -104,6 +136,53 @@ def read(directory: Path, shares: Shares, run: Run, contract: Contract) -> Outli
         conversations=len(np.unique(np.concatenate([its.conversations for its in settled]))),
         cited=frozenset[Cited]().union(*(its.cited for its in settled)),
         flaws={number: Flaw(log.flaw, log.scattered) for number, log in enumerate(logs) if log.flaw is not None},
+        marks=marks,
+    )
+
+
+@contextmanager
+def sealing(shares: Shares, outline: Outline) -> Iterator[None]:
+    """Seal a record that was read, while something else is done; if that goes wrong, it is not sealed.
+
+    Args:
+        shares: who hold the record.
+        outline: the record.
+    """
+    record, marks = outline.record, outline.marks
+    if outline.flaws or marks is None or sum(mark.size for mark in marks) < BYTES_MIN:
+        yield
+        return
+    try:
+        folder = Sealing(record.directory)
+    except OSError:
+        yield
+        return
+    try:
+        written = shares.begin("seal", [(folder.folder, share) for share in range(shares.number)])
+        yield
+        with suppress(OSError, RuntimeError):
+            written()
+            # Whoever changed a log while it was read changed it before this.
+            if marks == [Mark.of(log.path) for log in record.logs]:
+                folder.finish(_index(outline, marks, shares.number))
+    finally:
+        folder.abandon()
+
+
+def _index(outline: Outline, marks: Sequence[Mark], shares: int) -> Sealed:
+    record = outline.record
+    return Sealed(
+        schema=SCHEMA,
+        version=version("goldfish"),
+        run=record.run.run,
+        shares=shares,
+        logs=[
+            SealedLog(log.process, mark, log.rows, log.requests, log.samples)
+            for log, mark in zip(record.logs, marks, strict=True)
+        ],
+        start_ns=outline.start_ns,
+        conversations=outline.conversations,
+        cited=list(outline.cited),
     )
 
 

@@ -11,6 +11,8 @@ The steps are taken by all shares together, each when the step before is done ev
     ids       …of one log between two bounds, where two shares may hold the same one
     give      conversations that another share shall judge → parcels
     take      parcels of other shares
+
+What a share holds then may be sealed (``analysis.sealed``), and be opened instead of reading the op logs again.
 """
 
 from __future__ import annotations
@@ -25,9 +27,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.columns import KINDS, OPERATIONS, Ints, Manner, Names, Tables, Voice, columns_of, select, stack
+from analysis.columns import IDS, KINDS, OPERATIONS, Ints, Names, Parcel, Tables, columns_of, select, stack
 from analysis.lines import Block, read_lines
 from analysis.record import Cited
+from analysis.sealed import read_parcel, write_parcel
 from goldfish.contract import Contract
 from goldfish.errors import RecordError
 from goldfish.oplog import Footer, Header, Operation, Recall, Sample
@@ -35,8 +38,6 @@ from goldfish.rule import NEVER
 
 Together = Literal["conversation", "user"]
 """What is never divided among shares."""
-IDS = ("id",)
-"""Not kept once it is known that none stands twice."""
 
 
 class Range(NamedTuple):
@@ -78,19 +79,6 @@ class Settled:
     start_ns: int
     """The first start of all; NEVER if there is none."""
     cited: set[Cited]
-
-
-@dataclass(slots=True)
-class Parcel:
-    """Operations on their way to another share."""
-
-    tables: Tables
-    voices: list[Voice]
-    manners: list[Manner]
-    views: list[str]
-    devices: list[str]
-    logs: dict[str, int]
-    """Conversation → op log."""
 
 
 class Share:
@@ -244,21 +232,26 @@ class Share:
         parcels = {}
         for taker, conversations in wanted.items():
             theirs = np.isin(numbers, conversations) & heard
-            tables = select(self.tables, {kind: theirs[self.tables[kind]["voice"]] for kind in OPERATIONS})
-            for kind in OPERATIONS:
-                tables[kind]["voice"] = (np.cumsum(theirs) - 1).astype(np.int32)[tables[kind]["voice"]]
-            parcels[taker] = Parcel(
-                tables,
-                [voices[at] for at in np.flatnonzero(theirs)],
-                self.names.met,
-                list(self.names.views),
-                list(self.names.devices),
-                {voices[at].conversation: self.logs[voices[at].conversation] for at in np.flatnonzero(theirs)},
-            )
+            parcels[taker] = self._parcel(theirs)
             gone |= theirs
         if gone.any():
             self.tables = select(self.tables, {kind: ~gone[self.tables[kind]["voice"]] for kind in OPERATIONS})
         return parcels
+
+    def _parcel(self, which: NDArray[np.bool_]) -> Parcel:
+        """What some voices did."""
+        tables = select(self.tables, {kind: which[self.tables[kind]["voice"]] for kind in OPERATIONS})
+        for kind in OPERATIONS:
+            tables[kind]["voice"] = (np.cumsum(which) - 1).astype(np.int32)[tables[kind]["voice"]]
+        voices = [voice for voice, its in zip(self.names.spoken, which, strict=True) if its]
+        return Parcel(
+            tables,
+            voices,
+            self.names.met,
+            list(self.names.views),
+            list(self.names.devices),
+            {voice.conversation: self.logs[voice.conversation] for voice in voices},
+        )
 
     def take(self, parcels: Iterable[Parcel], paths: Mapping[int, Path]) -> None:
         """Add what others gave.
@@ -287,6 +280,29 @@ class Share:
                     raise two_logs(self.paths[log], line, name, self.paths[self.logs[name]])
             tables.append(translated)
         self.tables = stack(tables, IDS)
+
+    # sealing ---------------------------------------------------------------------------------------------------------
+
+    def seal(self, folder: Path, number: int) -> None:
+        """Write everything that is held here.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        write_parcel(folder, number, self._parcel(self._heard(len(self.names.voices))))
+
+    def open(self, folder: Path, numbers: Sequence[int], paths: Mapping[int, Path]) -> bool:
+        """Hold what some shares sealed; whether that could be read. If not, nothing is held."""
+        try:
+            parcels = [read_parcel(folder, number) for number in numbers]
+        except Exception:  # noqa: BLE001 - whatever is wrong with an extract, there are the op logs
+            return False
+        self.take(parcels, paths)
+        return True
+
+    def forget(self) -> None:
+        """Hold nothing."""
+        self.__init__(self.progress)  # type: ignore[misc]
 
 
 def together(contract: Contract) -> Together:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
@@ -77,6 +77,10 @@ class Several:
     def __init__(self, number: int) -> None:
         self.number = number
         self.shares = [Worker(lambda _: None) for _ in range(number)]
+
+    def begin(self, step: str, arguments: Sequence[tuple[Any, ...]]) -> Callable[[], list[Any]]:
+        """Take a step, once the answer is called for."""
+        return lambda: self.call(step, arguments)
 
     def call(self, step: str, arguments: Sequence[tuple[Any, ...]]) -> list[Any]:
         """Take a step."""

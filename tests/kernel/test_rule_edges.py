@@ -1,0 +1,63 @@
+"""Edges of the rule: equal stamps, boundaries and combinations that simulated histories meet too seldom."""
+
+from __future__ import annotations
+
+from goldfish.rule import Delete, Excuses, Expiry, Message, Recall, Terms, Touch, judge, judge_search
+
+
+def sent(start: int, acked: int | None = None, *, batch: int, session: str = "s", **more: object) -> Message:
+    message = Message("phone", batch, session, start, batch, 0, **more)  # type: ignore[arg-type]
+    if acked is not None:
+        message.acked_ns = acked
+    return message
+
+
+def test_what_was_deleted_before_the_missing_message_was_sent_has_not_pushed_it_out() -> None:
+    unanswered, missing = sent(0, batch=1, session="other"), sent(4, 5, batch=2)
+    delete = Delete("other", 2, 3, ok=True)
+    verdict = judge(Recall(8, 9, 1, 0, []), [unanswered, missing], Terms(messages=1), [delete])
+    assert verdict.lossy, "had the unanswered one been stored after it, it would be listed"
+    later = Delete("other", 5, 7, ok=True)
+    assert not judge(Recall(8, 9, 1, 0, []), [unanswered, missing], Terms(messages=1), [later]).lossy
+
+
+def test_a_resend_that_ends_as_a_message_is_sent_may_overwrite_it() -> None:
+    resent = sent(0, 3, batch=1, attempts=2, resent_ns=5)
+    terms, recall = Terms(last_writer=True), Recall(20, 21, None, 1, [resent])
+    for start, excused in ((5, True), (6, False)):
+        m = sent(start, 8, batch=2)
+        assert Excuses(recall, [resent, m], terms)(m) == excused
+
+
+def test_what_is_as_old_as_its_life_after_a_touch_may_still_be_shown() -> None:
+    terms = Terms(ttl_ns=100, unit="session", refresh="write")
+    m = sent(0, 1, batch=1)
+    touch = Touch("append", 10, 11, "s", frozenset({"s"}))
+    expiry = Expiry(terms, [touch])
+    assert not expiry.over_retained(m, Recall(111, 112, None, 1, [m]))
+    assert expiry.over_retained(m, Recall(112, 113, None, 1, [m]))
+
+
+def test_a_fact_sent_as_the_search_ended_may_have_taken_its_only_place_and_a_later_one_not() -> None:
+    fact = sent(0, 1, batch=1)
+    for start, named in ((9, 0), (10, 1)):
+        rival = sent(start, batch=2)
+        search = Recall(5, 9, 1, 0, [], search=True)
+        verdict = judge_search(search, {fact, rival}, 0, [fact, rival], Terms())
+        assert verdict.lossy
+        assert len(verdict.missing) == named
+
+
+def test_that_an_earlier_part_is_shown_only_now_proves_that_it_is_stored_in_its_place() -> None:
+    earlier, missing = sent(0, batch=1, turn=1), sent(0, batch=1, turn=2)
+    missing.place, missing.shown_ns, earlier.shown_ns = 1, 4, 9
+    verdict = judge(Recall(8, 9, None, 1, [earlier]), [earlier, missing], Terms(turns=1))
+    assert [lost.message for lost in verdict.missing] == [missing]
+
+
+def test_that_an_earlier_part_is_shown_later_does_not_make_a_recall_lossy() -> None:
+    earlier, missing = sent(0, batch=1, turn=1), sent(0, batch=1, turn=2)
+    missing.place, missing.shown_ns, earlier.shown_ns = 1, 4, 20
+    verdict = judge(Recall(8, 9, None, 0, []), [earlier, missing], Terms(turns=1))
+    assert verdict.checked
+    assert not verdict.lossy

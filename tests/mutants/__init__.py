@@ -1,0 +1,1 @@
+"""Mutation testing of the rule of loss: which wrong versions of it would nobody notice?"""
