@@ -119,7 +119,9 @@ def _present(
     owed = _owed(checked.sent_of(message), start_ns) if message else None
     if isinstance(element, Odd) and element.why == "corrupted":
         changed = Shown(kind="corrupted", text=spoken(element.text), detail=element.kind or "")
-        return Row(mark="corrupted", owed=owed, shown=changed)
+        return Row(mark="corrupted" if _found(checked, entry, element) else "ok", owed=owed, shown=changed)
+    if isinstance(element, Odd) and element.why == "foreign" and not _found(checked, entry, element):
+        return Row(mark="not-owed", shown=Shown(kind="unmarked", text=spoken(element.text), detail="allowed"))
     if isinstance(element, Odd) and element.owner is not None and element.why == "foreign":
         owner = element.owner
         whose = f"another {level(entry.row, owner)}: user {owner.user}, session {owner.session}"
@@ -139,6 +141,14 @@ def _present(
         return Row(mark="phantom", owed=owed, shown=Shown(kind="same", detail="its append was refused"))
     mark: Mark = "reordered" if inversion and message in inversion else "ok"
     return Row(mark=mark, owed=owed, shown=Shown(kind="same"))
+
+
+def _found(checked: Checked, entry: Listed, odd: Odd) -> bool:
+    """Whether an element is a finding, and not what the contract declares."""
+    return any(
+        (found.line, found.anomaly, found.device, found.seq) == (entry.line, odd.why, odd.device, odd.seq)
+        for found in checked.findings
+    )
 
 
 def _owed(sent: Sent, start_ns: int) -> Owed:

@@ -86,8 +86,14 @@ def test_fates_are_a_partition_of_all_sent_messages(tmp_path: Path) -> None:
     )
     process.recall("phone", 10, 11, ("phone", 2), ("phone", 4), final=True)
     process.talk("y").append("phone", 0, 1, 0)
+    # However often it is sent, it is one message.
+    process.talk("z").append("phone", 0, 1, 0, outcome="fail").append("phone", 2, 3, 0, attempt=2, outcome="info")
+    process.append("phone", 4, 5, 0, attempt=3).append("phone", 6, 7, 1, outcome="fail")
+    process.append("phone", 8, 9, 1, attempt=2, outcome="fail").recall("phone", 10, 11, ("phone", 0))
+    process.search("phone", 12, 13, asked=[("phone", 0)])
     messages: Messages = analyze(write(tmp_path, process)).scenarios[0].messages
-    assert messages.sent == 3 * 3 + 5 + 1
+    assert messages.sent == 3 * 3 + 5 + 1 + 2
+    assert messages.rejected == 2
     assert messages.sent == messages.rejected + messages.indeterminate + messages.unchecked + messages.checked
     assert messages.checked == messages.ok + messages.stale + messages.flicker + messages.lost
     assert len(FATES) == 8

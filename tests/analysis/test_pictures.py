@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from analysis.load import load
@@ -15,7 +16,7 @@ from analysis.results import results
 from analysis.tally import tally
 from analysis.verdict import decide
 from analysis.worst import worst_conversations
-from goldfish.contract import Contract
+from goldfish.contract import Content, Contract
 from goldfish.oplog import Owner
 
 from .runs import OTHER_RUN, UNMARKED, Process, corrupted, foreign, many, sums, write
@@ -61,8 +62,8 @@ def test_the_matrix_counts_shown_and_missing_by_writing_and_reading_instance(tmp
     assert matrix.missing == [[0, 0], [0, 1]]
 
 
-def worst(directory: Path, process: Process) -> list[WorstConversation]:
-    return worst_conversations(sums(load(write(directory, process))).gravest, 0, directory)
+def worst(directory: Path, process: Process, contract: Contract | None = None) -> list[WorstConversation]:
+    return worst_conversations(sums(load(write(directory, process, contract=contract))).gravest, 0, directory)
 
 
 def test_the_gravest_of_each_class_are_shown_leaks_first(tmp_path: Path) -> None:
@@ -151,6 +152,20 @@ def test_owed_stands_beside_shown_with_the_missing_where_it_belongs(tmp_path: Pa
         "without message 2 by phone, with duplicated, phantom, corrupted, foreign elements."
     )
     assert next(row.owed for row in entry.rows if row.mark == "missing" and row.owed) is not None
+
+
+def test_what_the_contract_declares_is_not_marked(tmp_path: Path) -> None:
+    owner = Owner(tenant=None, user="ben", session="s", conversation="other")
+    stripped = msgspec.structs.replace(corrupted("phone", 1), kind="altered", changes=["nul-stripped"])
+    process = Process().append("phone", 0, 1, 0).append("phone", 2, 3, 1)
+    process.recall("phone", 4, 5, foreign(owner), PHONE[0], stripped).recall("phone", 6, 7, PHONE[0], PHONE[0])
+    contract = Contract(isolation=("tenant",), content=Content(nul="strip"))
+    (entry,) = worst(tmp_path, process, contract)
+    assert [row.mark for row in entry.rows] == ["ok", "duplicated", "missing"]
+    process.operations.pop()
+    process.recall("phone", 6, 7, foreign(owner), PHONE[0], PHONE[0], stripped)
+    (entry,) = worst(tmp_path, process, contract)
+    assert [row.mark for row in entry.rows] == ["not-owed", "ok", "duplicated", "ok"]
 
 
 def test_messages_out_of_order_are_marked(tmp_path: Path) -> None:
