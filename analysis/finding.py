@@ -30,7 +30,7 @@ class Finding:
     guarantee: str | None = None
     detail: str | None = None
     """corrupted: truncated, altered, role · foreign: session, user, tenant · phantom: rejected, other-run, unmarked ·
-    missing, unretrieved: torn turn · duplicated: after a retry."""
+    missing: torn turn · duplicated: after a retry."""
     owner: Owner | None = None
     device: str | None = None
     """The author's device and number, where a message is named, be it of this conversation or of another."""

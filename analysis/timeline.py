@@ -142,7 +142,7 @@ def _findings(findings: list[Finding]) -> list[str]:
     alike: dict[tuple[str, str], list[tuple[str, int]]] = {}
     for finding in findings:
         more = [part for part in (finding.position, finding.detail, finding.guarantee) if part]
-        if finding.anomaly == "missing" and finding.device is None:
+        if finding.anomaly in ("missing", "unretrieved") and finding.device is None:
             more = ["no single message can be named"]
         if finding.owner is not None:
             more.append(f"of user {plain(finding.owner.user, 80)}, session {plain(finding.owner.session, 80)}")
