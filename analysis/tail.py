@@ -36,6 +36,7 @@ class Tail:
         self._place = {m: at for at, m in enumerate(messages)}
         self._simple = (
             terms.plain
+            and not terms.shared
             and terms.slack_ns == 0
             and terms.ttl_ns is None
             and not terms.stores_resends

@@ -51,6 +51,14 @@ def test_it_says_what_the_whole_conversation_says(window: int | None) -> None:
     assert window is None or not rare(counts, frozenset({"cut, lossy", "cut, sound"})), counts
 
 
+def test_where_other_sessions_share_the_window_all_of_it_is_looked_at() -> None:
+    messages = [Message("phone", seq, "s", 10 * seq, seq, 0, acked_ns=10 * seq + 5) for seq in range(9)]
+    recall = Recall(100, 101, 3, 1, messages[-1:])
+    for isolation, lossy in (((), False), (("session",), True)):
+        terms = terms_of(Contract(window=Window(messages=3), isolation=isolation))
+        assert Tail(messages, terms).judge(recall).lossy == lossy
+
+
 def test_of_a_long_conversation_only_the_end_is_looked_at() -> None:
     messages = [Message("phone", seq, "s", 10 * seq, seq, 0, acked_ns=10 * seq + 5) for seq in range(10_000)]
     tail = Tail(messages, terms_of(Contract(window=Window(messages=20))))
