@@ -74,7 +74,7 @@ MUTANTS = [
         ("forgets that what is shown is stored", "prove", "np.minimum(messages.acked, shown)", "messages.acked"),
         ("proves conversations with a lossy recall", "prove", "[~verdicts.sound]", "[:0]"),
         ("takes a list with room for a full one", "owed", "room = length < bound", "room = length < 0"),
-        ("lets a list be longer than its window", "owed", "(length <= np.maximum(bound, 0))", "(length >= 0)"),
+        ("lets a list be longer than its window", "owed", "length > np.maximum(bound, 0)", "length < 0"),
         ("lets a recall read before its list was sent", "owed", "messages.sent[lists.last])", "0)"),
         ("waits twice for the visibility", "owed", "lists.start - visibility_ns", "lists.start - 2 * visibility_ns"),
         ("lets a full list skip what came soon after", "owed", "oldest[recall])", "oldest[recall] + 30_000_000)"),
