@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from analysis.analyze import analyze
 from analysis.check import Checked, check
 from analysis.load import load
 from goldfish.contract import Contract, Ttl
 
-from .runs import Process, found, judge, write
+from .runs import Process, found, judge, many, write
 
 PHONE = [("phone", seq) for seq in range(10)]
 LAPTOP = [("laptop", seq) for seq in range(10)]
@@ -44,6 +45,16 @@ def test_a_message_that_may_just_have_expired_is_not(tmp_path: Path, start: int)
 def test_a_request_of_another_kind_may_have_prolonged_it(tmp_path: Path, outcome: str) -> None:
     process = Process().append("phone", 0, 1, 0).touch("phone", 8, 9, outcome=outcome).recall("phone", 18, 19, PHONE[0])
     assert not found(judge(tmp_path, process, expiring()))
+
+
+def test_what_users_do_is_read_from_the_run_whatever_it_is(tmp_path: Path) -> None:
+    process = many(5).talk("one", user="ada").append("phone", 0, 1, 0)
+    process.talk("other", user="ada").touch("laptop", 8, 9).append("phone", 9, 9, 0, outcome="fail")
+    process.talk("one", user="ada").recall("phone", 18, 19, PHONE[0], final=True)
+    for unit, found_there in (("user", {}), ("session", {"over-retained": 1})):
+        (tmp_path / unit).mkdir()
+        results = analyze(write(tmp_path / unit, process, contract=expiring(unit=unit)))
+        assert {k: n for k, n in results.scenarios[0].anomalies.items() if k == "over-retained"} == found_there
 
 
 def test_a_touch_proves_no_life(tmp_path: Path) -> None:
