@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from goldfish.rule import Delete, Excess, Excuses, Expiry, Message, Recall, Terms, Touch, excess, judge, judge_search
+from goldfish.rule import Delete, Excess, Excuses, Expiry, Message, Recall, Terms, Touch, excess, judge, judge_search, overrun
 
 
 def sent(start: int, acked: int | None = None, *, batch: int, session: str = "s", **more: object) -> Message:
@@ -87,3 +87,10 @@ def test_a_resend_that_ends_as_a_delete_begins_may_have_undone_it() -> None:
     for end, found in ((10, []), (9, [Excess("resurrected", m)])):
         resent = sent(2, 3, batch=2, attempts=2, resent_ns=end)
         assert excess(Recall(20, 21, None, 1, [m]), [m, resent], terms, [delete]) == found
+
+
+def test_what_is_left_of_a_damaged_message_may_be_nothing() -> None:
+    whole, damaged = sent(0, 1, batch=1, tokens_min=5, tokens_max=5), sent(2, 3, batch=2, tokens_min=3, tokens_max=3)
+    recall = Recall(8, 9, None, 2, [whole, damaged])
+    assert overrun(recall, [whole, damaged], Terms(tokens=5))
+    assert not overrun(recall._replace(damaged={damaged}), [whole, damaged], Terms(tokens=5))
