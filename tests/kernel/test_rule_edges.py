@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from goldfish.rule import Delete, Excess, Excuses, Expiry, Message, Recall, Terms, Touch, excess, judge, judge_search, overrun
+from goldfish.rule import (
+    Delete,
+    Excess,
+    Excuses,
+    Expiry,
+    Message,
+    Recall,
+    Terms,
+    Touch,
+    excess,
+    judge,
+    judge_search,
+    overrun,
+)
 
 
 def sent(start: int, acked: int | None = None, *, batch: int, session: str = "s", **more: object) -> Message:
