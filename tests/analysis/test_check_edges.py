@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from goldfish.contract import Contract, Ttl
+import pytest
 
-from .runs import MS, Process, judge
+from analysis.check import Known, check
+from goldfish.contract import Contract, Ttl, Window
+from goldfish.rule import SOUND
+
+from .runs import MS, Process, corrupted, judge
 
 PHONE = [("phone", seq) for seq in range(10)]
 
@@ -40,3 +45,46 @@ def test_what_is_shown_before_the_second_attempt_comes_from_its_place_in_the_fir
     checked = judge(tmp_path, process.append("phone", 5, 7, 1, attempt=2))
     message = checked.sent["phone", 1].message
     assert (message.sent_ns, message.place) == (0, 1)
+
+
+def test_what_is_listed_of_a_damaged_message_may_have_no_tokens(tmp_path: Path) -> None:
+    contract = Contract(window=Window(tokens=5, chars_per_token=(1.0, 1.0)))
+    process = Process().append("phone", 0, 1, 0).append("phone", 2, 3, 1)
+    damaged = judge(tmp_path / "1", process.recall("phone", 4, 5, corrupted("phone", 0), PHONE[1]), contract)
+    assert {finding.anomaly for finding in damaged.findings} == {"corrupted"}
+    whole = judge(tmp_path / "2", process.recall("phone", 6, 7, PHONE[0], PHONE[1]), contract)
+    assert {finding.anomaly for finding in whole.findings} == {"corrupted", "window overrun"}
+
+
+def test_a_search_has_no_positions(tmp_path: Path) -> None:
+    process = Process().append("phone", 0, 1, 0).append("phone", 2, 3, 1)
+    asked = [PHONE[0], PHONE[1]]
+    process.recall("phone", 4, 5, *PHONE[:2]).recall("phone", 6, 7, view="search", asked=asked, limit=1, session=None)
+    process.recall("phone", 8, 9, PHONE[0], view="search", asked=asked, session=None)
+    checked = judge(tmp_path, process)
+    assert checked.doubt is None
+    assert [(finding.anomaly, finding.seq, finding.position) for finding in checked.findings] == [
+        ("unretrieved", None, None),
+        ("unretrieved", 1, None),
+    ]
+
+
+def test_what_is_proven_is_taken_over_and_the_rest_is_judged(tmp_path: Path) -> None:
+    process = Process().append("phone", 0, 1, 0).recall("phone", 2, 3).recall("phone", 4, 5)
+    conversation = judge(tmp_path, process).conversation
+    first, second = (line for line, _ in conversation.recalls)
+    checked = check(conversation, Contract(), known=Known({first: SOUND}))
+    assert [finding.line for finding in checked.findings] == [second]
+
+
+@pytest.mark.parametrize("unit", ["session", "user"])
+def test_where_nothing_prolongs_a_life_the_age_counts_from_the_first_that_was_said(tmp_path: Path, unit: Any) -> None:
+    contract = Contract(scope=("user",), ttl=Ttl(seconds=1, unit=unit, refresh="none"))
+    process = Process().talk("c", scope="user").append("phone", 0, 1, 0, session="a").recall("phone", 8, 9, PHONE[0])
+    process.append("phone", 10, 11, 1, session="b")
+    if unit == "session":
+        process.recall("phone", 12, 13, *PHONE[:2]).recall("phone", 60, 61, PHONE[0])
+    else:
+        process.recall("phone", 14, 15)
+    findings = judge(tmp_path, process, contract).findings
+    assert [finding.anomaly for finding in findings].count("expired early") == 1
