@@ -88,3 +88,9 @@ def test_where_nothing_prolongs_a_life_the_age_counts_from_the_first_that_was_sa
         process.recall("phone", 14, 15)
     findings = judge(tmp_path, process, contract).findings
     assert [finding.anomaly for finding in findings].count("expired early") == 1
+
+
+def test_a_damaged_message_that_no_append_records_is_told_all_the_same(tmp_path: Path) -> None:
+    checked = judge(tmp_path, Process().append("phone", 0, 1, 0).recall("phone", 2, 3, corrupted("laptop", 9), PHONE[0]))
+    told = [(finding.anomaly, finding.device, finding.seq, finding.message) for finding in checked.findings]
+    assert told == [("corrupted", "laptop", 9, None)]
