@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from analysis.check import Known, check
+from analysis.listed import of_history
 from goldfish.contract import Contract, Ttl, Window
 from goldfish.rule import SOUND
 
@@ -94,3 +95,23 @@ def test_a_damaged_message_that_no_append_records_is_told_all_the_same(tmp_path:
     checked = judge(tmp_path, Process().append("phone", 0, 1, 0).recall("phone", 2, 3, corrupted("laptop", 9), PHONE[0]))
     told = [(finding.anomaly, finding.device, finding.seq, finding.message) for finding in checked.findings]
     assert told == [("corrupted", "laptop", 9, None)]
+
+
+def test_only_what_came_late_has_a_delay(tmp_path: Path) -> None:
+    process = Process().append("phone", 0, 1, 0, 1).append("phone", 2, 3, 2)
+    process.recall("phone", 4, 5, *PHONE[1:3]).recall("phone", 6, 7, *PHONE[:2]).recall("phone", 8, 9, *PHONE[:2])
+    checked = judge(tmp_path, process)
+    fates = [checked.fates[checked.sent["phone", seq].message] for seq in range(3)]
+    assert [(fate.name, fate.delay_ns) for fate in fates] == [
+        ("stale", 6 * MS),
+        ("ok", None),
+        ("lost: vanished", None),
+    ]
+
+
+def test_only_a_checked_recall_of_a_history_counts_as_one(tmp_path: Path) -> None:
+    process = Process().recall("phone", 0, 1).append("phone", 2, 3, 0).recall("phone", 4, 5, PHONE[0])
+    process.recall("phone", 6, 7, PHONE[0], view="search", asked=PHONE[:1], session=None)
+    listed = judge(tmp_path, process).listed
+    assert [entry.judgement.checked for entry in listed] == [False, True, True]
+    assert [of_history(entry) for entry in listed] == [False, True, False]
