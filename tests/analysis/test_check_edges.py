@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from analysis.check import Known, check
-from analysis.listed import of_history
+from analysis.listed import of_history, spoken
 from goldfish.contract import Contract, Ttl, Window
 from goldfish.rule import SOUND
+from goldfish.token import Person, Token
 
 from .runs import MS, Process, corrupted, judge
 
@@ -115,3 +116,10 @@ def test_only_a_checked_recall_of_a_history_counts_as_one(tmp_path: Path) -> Non
     listed = judge(tmp_path, process).listed
     assert [entry.judgement.checked for entry in listed] == [False, True, True]
     assert [of_history(entry) for entry in listed] == [False, True, False]
+
+
+def test_what_was_said_starts_behind_the_token_and_other_brackets_are_a_part_of_it() -> None:
+    token = Token(Person("aaaaaa", 0, 1), "s0", 0, "phone", 0)
+    assert spoken(f"[{token}] hello] there") == "hello] there"
+    assert spoken("[note] hello") == "[note] hello"
+    assert spoken("hello") == "hello"
