@@ -123,3 +123,10 @@ def test_what_was_said_starts_behind_the_token_and_other_brackets_are_a_part_of_
     assert spoken(f"[{token}] hello] there") == "hello] there"
     assert spoken("[note] hello") == "[note] hello"
     assert spoken("hello") == "hello"
+
+
+def test_a_place_that_may_change_is_loose_only_for_what_was_sent_again(tmp_path: Path) -> None:
+    process = Process().append("phone", 0, 1, 0).append("phone", 2, 3, 1, outcome="info")
+    process.append("phone", 4, 5, 1, attempt=2).recall("phone", 20, 21, *PHONE[:2])
+    sent = judge(tmp_path, process, Contract(order_slack_ms=1)).sent
+    assert [(sent[key].attempts, sent[key].message.loose) for key in PHONE[:2]] == [(1, False), (2, True)]
