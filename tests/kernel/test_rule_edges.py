@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from goldfish.rule import Delete, Excuses, Expiry, Message, Recall, Terms, Touch, judge, judge_search
+from goldfish.rule import (
+    Delete,
+    Excess,
+    Excuses,
+    Expiry,
+    Message,
+    Recall,
+    Terms,
+    Touch,
+    excess,
+    judge,
+    judge_search,
+    overrun,
+)
 
 
 def sent(start: int, acked: int | None = None, *, batch: int, session: str = "s", **more: object) -> Message:
@@ -61,3 +74,36 @@ def test_that_an_earlier_part_is_shown_later_does_not_make_a_recall_lossy() -> N
     verdict = judge(Recall(8, 9, None, 0, []), [earlier, missing], Terms(turns=1))
     assert verdict.checked
     assert not verdict.lossy
+
+
+def test_a_whole_turn_between_others_is_named_though_the_first_turn_went_on_after_it() -> None:
+    pinned, older = sent(0, 1, batch=1, turn=1), sent(2, 3, batch=2, turn=2)
+    missing, ended = sent(4, 5, batch=3, turn=3), sent(6, 7, batch=4, turn=1)
+    recall = Recall(10, 11, None, 3, [pinned, older, ended])
+    verdict = judge(recall, [pinned, older, missing, ended], Terms(turns=1, pinned=1))
+    assert [lost.message for lost in verdict.missing] == [missing]
+
+
+def test_what_a_session_keeps_in_any_case_follows_what_other_sessions_show() -> None:
+    size = {"tokens_min": 8, "tokens_max": 8}
+    older = sent(0, 1, batch=1, session="other", **size)
+    missing, kept = sent(2, 3, batch=2, **size), sent(4, 5, batch=3, **size)
+    newest = sent(6, 7, batch=4, session="other", **size)
+    recall = Recall(10, 11, None, 3, [older, kept, newest])
+    verdict = judge(recall, [older, missing, kept, newest], Terms(tokens=10, keep_at_least=2))
+    assert [lost.message for lost in verdict.missing] == [missing]
+
+
+def test_a_resend_that_ends_as_a_delete_begins_may_have_undone_it() -> None:
+    terms, delete = Terms(last_writer=True), Delete("s", 10, 12, ok=True)
+    m = sent(0, 1, batch=1)
+    for end, found in ((10, []), (9, [Excess("resurrected", m)])):
+        resent = sent(2, 3, batch=2, attempts=2, resent_ns=end)
+        assert excess(Recall(20, 21, None, 1, [m]), [m, resent], terms, [delete]) == found
+
+
+def test_what_is_left_of_a_damaged_message_may_be_nothing() -> None:
+    whole, damaged = sent(0, 1, batch=1, tokens_min=5, tokens_max=5), sent(2, 3, batch=2, tokens_min=3, tokens_max=3)
+    recall = Recall(8, 9, None, 2, [whole, damaged])
+    assert overrun(recall, [whole, damaged], Terms(tokens=5))
+    assert not overrun(recall._replace(damaged={damaged}), [whole, damaged], Terms(tokens=5))

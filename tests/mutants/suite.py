@@ -36,9 +36,17 @@ SOUND = 400
 SETS = ("checked", "lossy", "missing", "unnamed", "unretrieved", "other", "detail", "flags", "fate")
 ROOT = Path(__file__).parent.parent
 RULE_TESTS = tuple(
-    f"kernel/{name}.py" for name in ("test_rule", "test_rule_expiry", "test_rule_promises", "test_rule_shown")
+    f"kernel/{name}.py"
+    for name in (
+        "test_rule",
+        "test_rule_expiry",
+        "test_rule_promises",
+        "test_rule_shown",
+        "test_rule_edges",
+        "test_rule_size",
+    )
 )
-CHECKING_TESTS = tuple(f"analysis/{name}.py" for name in ("test_check", "test_fates", "test_order"))
+CHECKING_TESTS = tuple(f"analysis/{name}.py" for name in ("test_check", "test_check_edges", "test_fates", "test_order"))
 
 
 @dataclass(slots=True)

@@ -15,19 +15,20 @@ class Survivor(NamedTuple):
     """One entry; several changes of one line may share a reason."""
 
     module: str
+    function: str
     text: str
     change: str
     reason: str
     """Why it is equivalent, or "not equivalent: not yet killed", with what would kill it."""
 
     @property
-    def key(self) -> tuple[str, str, str]:
-        return self.module, self.text, self.change
+    def key(self) -> tuple[str, str, str, str]:
+        return self.module, self.function, self.text, self.change
 
 
-def key(mutant: Mutant) -> tuple[str, str, str]:
+def key(mutant: Mutant) -> tuple[str, str, str, str]:
     """What an entry names a mutant by: line numbers change too often."""
-    return mutant.module, mutant.text, mutant.change
+    return mutant.module, mutant.function, mutant.text, mutant.change
 
 
 def survivors() -> list[Survivor]:
