@@ -21,6 +21,7 @@ from random import Random
 from typing import NamedTuple
 
 from .designs import draw_design
+from .features import late_writes, name_features
 from .histories import (
     NS_PER_MS,
     Append,
@@ -336,7 +337,9 @@ class _Simulation:
             "user" if self.sessions else "session",
             tuple(self.elsewhere),
         )
-        named = frozenset(self.features | name_features(self, history))
+        stored = {(e.device, e.message.seq): e.at for e in self.effects if e.kind == "store" and e.message}
+        more = name_features(self.design, history, self.features, devices=self.devices, sessions=self.sessions)
+        named = frozenset(self.features | more | late_writes(history, stored))
         return Simulated(replace(history, features=named), serve)
 
     def _refresh(self, plan: _Plan, kept: Sequence[Kept], items: Sequence[Item]) -> None:
@@ -383,78 +386,6 @@ def _again(simulation: _Simulation, kept: list[Kept], request: Request, seed: in
         return cut(simulation.design, left, request, Random(seed))
 
     return serve
-
-
-def name_features(simulation: _Simulation, history: History) -> set[str]:
-    """The features that a history has, besides those named when they were drawn."""
-    design, contract = simulation.design, history.contract
-    ttl = contract.ttl
-    several = simulation.sessions > 1
-    present = {
-        "user-scope": simulation.sessions > 0,
-        "session-scope": not simulation.sessions,
-        "no-window": contract.window is None and contract.turns is None and contract.tokens is None,
-        "window": contract.window is not None,
-        "turns": contract.turns is not None,
-        "tokens": contract.tokens is not None,
-        "keep-at-least": contract.keep_at_least > 0,
-        "pinned": contract.pinned == 1,
-        "several pinned": contract.pinned > 1,
-        "page-default": contract.page_default is not None,
-        "page-max": contract.page_max is not None,
-        "several-sessions": several,
-        "several-devices": simulation.devices > 1,
-        "visibility": contract.visibility_ns > 0,
-        "order-slack": contract.slack_ns > 0,
-        "order-unspecified": not contract.ordered,
-        "dedupe-none": contract.stores_resends,
-        "resend stored again": contract.stores_resends and "resend" in simulation.features,
-        "last-writer": contract.last_writer,
-        "roles": contract.roles is not None,
-        "session not isolated": "session" not in contract.isolation,
-        "nul stripped": contract.strips_nul,
-        "trims-at-write": design.trims is not None,
-        "trims each session": design.trims == "session" and several,
-        "trims and lets go": design.trims is not None and (ttl is not None or simulation.deletes),
-        "unmarked-allowed": contract.unmarked == "allow",
-        "granularity": ttl is not None and ttl.granularity_ns > 0,
-        "ttl and visibility": ttl is not None and contract.visibility_ns > 0,
-    }
-    if ttl is not None:
-        present[f"ttl of a {ttl.unit}, refresh {ttl.refresh}"] = True
-    ends = {op.end_ns for op in history.ops}
-    present["equal-stamps"] = any(op.start_ns in ends for op in history.ops if op.start_ns != op.end_ns)
-    return {name for name, there in present.items() if there} | _late_writes(simulation) | _overlaps(history)
-
-
-def _late_writes(simulation: _Simulation) -> set[str]:
-    """An indeterminate write that took effect only after a recall that began after its end had been answered."""
-    if "indeterminate-late" not in simulation.features:
-        return set()
-    stored = {(e.device, e.message.seq): e.at for e in simulation.effects if e.kind == "store" and e.message}
-    for op in simulation.ops:
-        if isinstance(op, Append) and op.outcome == "info":
-            at_ns = stored.get((op.device, op.messages[0].seq), -1.0) * NS_PER_MS
-            if any(
-                isinstance(other, Recall) and op.end_ns < other.start_ns and other.end_ns + NS_PER_MS < at_ns
-                for other in simulation.ops
-            ):
-                return {"indeterminate-after-recall"}
-    return set()
-
-
-def _overlaps(history: History) -> set[str]:
-    found: set[str] = set()
-    writers = [op for op in history.ops if isinstance(op, Append)]
-    for op in history.ops:
-        for writer in writers:
-            if writer.device != op.device and writer.start_ns <= op.end_ns and op.start_ns <= writer.end_ns:
-                found.add("overlapping-devices")
-                if isinstance(op, Append):
-                    found.add("overlapping-writers")
-                elif isinstance(op, Recall):
-                    found.add("recall-overlaps-append")
-    return found
 
 
 @cache
