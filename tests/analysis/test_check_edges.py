@@ -130,3 +130,22 @@ def test_a_place_that_may_change_is_loose_only_for_what_was_sent_again(tmp_path:
     process.append("phone", 4, 5, 1, attempt=2).recall("phone", 20, 21, *PHONE[:2])
     sent = judge(tmp_path, process, Contract(order_slack_ms=1)).sent
     assert [(sent[key].attempts, sent[key].message.loose) for key in PHONE[:2]] == [(1, False), (2, True)]
+
+
+def test_the_first_acknowledgement_counts_and_refused_attempts_do_not(tmp_path: Path) -> None:
+    process = Process().append("phone", 0, 1, 0).append("phone", 4, 5, 0, attempt=2)
+    process.append("phone", 6, 7, 1, outcome="info").append("phone", 8, 9, 1, attempt=2)
+    process.append("phone", 10, 11, 2, outcome="fail").append("phone", 12, 13, 2, attempt=2, outcome="fail")
+    sent = judge(tmp_path, process.recall("phone", 20, 21, *PHONE[:2])).sent
+    twice, late, refused = (sent[key] for key in PHONE[:3])
+    assert (twice.message.acked_ns, twice.append.attempt) == (1 * MS, 1)
+    assert (late.message.acked_ns, late.append.attempt) == (9 * MS, 2)
+    assert (refused.message.attempts, refused.message.resent_ns, refused.append.attempt) == (1, 0, 1)
+
+
+def test_only_what_is_damaged_counts_as_damaged_and_what_nobody_sent_is_left_out(tmp_path: Path) -> None:
+    process = Process().append("phone", 0, 1, 0, 1).recall("phone", 2, 3, corrupted("phone", 1), PHONE[0])
+    checked = judge(tmp_path, process.recall("phone", 4, 5, PHONE[0], PHONE[1], ("laptop", 7)))
+    messages = [checked.sent[key].message for key in PHONE[:2]]
+    assert [entry.damaged for entry in checked.listed] == [{messages[1]}, set()]
+    assert checked.listed[1].own == messages
