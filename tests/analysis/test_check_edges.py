@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from analysis.check import Known, check
-from analysis.listed import of_history, spoken
+from analysis.listed import extra_tokens, of_history, spoken
 from goldfish.contract import Contract, Ttl, Window
 from goldfish.rule import SOUND
 from goldfish.token import Person, Token
@@ -149,3 +149,10 @@ def test_only_what_is_damaged_counts_as_damaged_and_what_nobody_sent_is_left_out
     messages = [checked.sent[key].message for key in PHONE[:2]]
     assert [entry.damaged for entry in checked.listed] == [{messages[1]}, set()]
     assert checked.listed[1].own == messages
+
+
+def test_a_second_copy_takes_its_tokens(tmp_path: Path) -> None:
+    contract = Contract(window=Window(tokens=50, chars_per_token=(1.0, 1.0)))
+    process = Process().append("phone", 0, 1, 0, 1).recall("phone", 2, 3, *PHONE[:2], PHONE[0])
+    (entry,) = judge(tmp_path, process, contract).listed
+    assert extra_tokens(entry, contract) == 5
