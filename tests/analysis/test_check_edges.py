@@ -9,8 +9,9 @@ import pytest
 
 from analysis.check import Known, check
 from analysis.listed import extra_tokens, of_history, spoken
+from analysis.order import Orders
 from goldfish.contract import Contract, Ttl, Window
-from goldfish.rule import SOUND
+from goldfish.rule import SOUND, Message, Terms
 from goldfish.token import Person, Token
 
 from .runs import MS, Process, corrupted, judge
@@ -93,7 +94,9 @@ def test_where_nothing_prolongs_a_life_the_age_counts_from_the_first_that_was_sa
 
 
 def test_a_damaged_message_that_no_append_records_is_told_all_the_same(tmp_path: Path) -> None:
-    checked = judge(tmp_path, Process().append("phone", 0, 1, 0).recall("phone", 2, 3, corrupted("laptop", 9), PHONE[0]))
+    checked = judge(
+        tmp_path, Process().append("phone", 0, 1, 0).recall("phone", 2, 3, corrupted("laptop", 9), PHONE[0])
+    )
     told = [(finding.anomaly, finding.device, finding.seq, finding.message) for finding in checked.findings]
     assert told == [("corrupted", "laptop", 9, None)]
 
@@ -156,3 +159,11 @@ def test_a_second_copy_takes_its_tokens(tmp_path: Path) -> None:
     process = Process().append("phone", 0, 1, 0, 1).recall("phone", 2, 3, *PHONE[:2], PHONE[0])
     (entry,) = judge(tmp_path, process, contract).listed
     assert extra_tokens(entry, contract) == 5
+
+
+@pytest.mark.parametrize(("start_ns", "settled"), [(15, False), (16, True)])
+def test_a_place_is_settled_only_after_its_slack(start_ns: int, settled: bool) -> None:
+    first, second = (Message(device, 0, "s", 0, batch, 0, acked_ns=10) for batch, device in enumerate("ab"))
+    orders = Orders(Terms(slack_ns=5))
+    assert not orders.contradicts([first, second], start_ns)
+    assert orders.contradicts([second, first], start_ns) == settled
