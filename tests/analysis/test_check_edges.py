@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from analysis.check import Known, check
-from analysis.listed import of_history, spoken
+from analysis.listed import extra_tokens, of_history, spoken
+from analysis.order import Orders
 from goldfish.contract import Contract, Ttl, Window
-from goldfish.rule import SOUND
+from goldfish.rule import SOUND, Message, Terms
 from goldfish.token import Person, Token
 
 from .runs import MS, Process, corrupted, judge
@@ -93,7 +94,9 @@ def test_where_nothing_prolongs_a_life_the_age_counts_from_the_first_that_was_sa
 
 
 def test_a_damaged_message_that_no_append_records_is_told_all_the_same(tmp_path: Path) -> None:
-    checked = judge(tmp_path, Process().append("phone", 0, 1, 0).recall("phone", 2, 3, corrupted("laptop", 9), PHONE[0]))
+    checked = judge(
+        tmp_path, Process().append("phone", 0, 1, 0).recall("phone", 2, 3, corrupted("laptop", 9), PHONE[0])
+    )
     told = [(finding.anomaly, finding.device, finding.seq, finding.message) for finding in checked.findings]
     assert told == [("corrupted", "laptop", 9, None)]
 
@@ -130,3 +133,37 @@ def test_a_place_that_may_change_is_loose_only_for_what_was_sent_again(tmp_path:
     process.append("phone", 4, 5, 1, attempt=2).recall("phone", 20, 21, *PHONE[:2])
     sent = judge(tmp_path, process, Contract(order_slack_ms=1)).sent
     assert [(sent[key].attempts, sent[key].message.loose) for key in PHONE[:2]] == [(1, False), (2, True)]
+
+
+def test_the_first_acknowledgement_counts_and_refused_attempts_do_not(tmp_path: Path) -> None:
+    process = Process().append("phone", 0, 1, 0).append("phone", 4, 5, 0, attempt=2)
+    process.append("phone", 6, 7, 1, outcome="info").append("phone", 8, 9, 1, attempt=2)
+    process.append("phone", 10, 11, 2, outcome="fail").append("phone", 12, 13, 2, attempt=2, outcome="fail")
+    sent = judge(tmp_path, process.recall("phone", 20, 21, *PHONE[:2])).sent
+    twice, late, refused = (sent[key] for key in PHONE[:3])
+    assert (twice.message.acked_ns, twice.append.attempt) == (1 * MS, 1)
+    assert (late.message.acked_ns, late.append.attempt) == (9 * MS, 2)
+    assert (refused.message.attempts, refused.message.resent_ns, refused.append.attempt) == (1, 0, 1)
+
+
+def test_only_what_is_damaged_counts_as_damaged_and_what_nobody_sent_is_left_out(tmp_path: Path) -> None:
+    process = Process().append("phone", 0, 1, 0, 1).recall("phone", 2, 3, corrupted("phone", 1), PHONE[0])
+    checked = judge(tmp_path, process.recall("phone", 4, 5, PHONE[0], PHONE[1], ("laptop", 7)))
+    messages = [checked.sent[key].message for key in PHONE[:2]]
+    assert [entry.damaged for entry in checked.listed] == [{messages[1]}, set()]
+    assert checked.listed[1].own == messages
+
+
+def test_a_second_copy_takes_its_tokens(tmp_path: Path) -> None:
+    contract = Contract(window=Window(tokens=50, chars_per_token=(1.0, 1.0)))
+    process = Process().append("phone", 0, 1, 0, 1).recall("phone", 2, 3, *PHONE[:2], PHONE[0])
+    (entry,) = judge(tmp_path, process, contract).listed
+    assert extra_tokens(entry, contract) == 5
+
+
+@pytest.mark.parametrize(("start_ns", "settled"), [(15, False), (16, True)])
+def test_a_place_is_settled_only_after_its_slack(start_ns: int, settled: bool) -> None:
+    first, second = (Message(device, 0, "s", 0, batch, 0, acked_ns=10) for batch, device in enumerate("ab"))
+    orders = Orders(Terms(slack_ns=5))
+    assert not orders.contradicts([first, second], start_ns)
+    assert orders.contradicts([second, first], start_ns) == settled
