@@ -6,6 +6,9 @@ conversations that do not contradict their own record.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 from analysis.judged import Judged
 from analysis.reason import Reason
 from analysis.record import Log, Record
@@ -26,6 +29,7 @@ def doubts(record: Record, judged: Judged, *, same_contract: bool) -> list[Reaso
     run = record.run
     reasons = [_lost(log, run.lost[log.process]) for log in record.logs if log.process in run.lost]
     reasons += [_flaw(log) for log in record.logs if log.flaw and log.process not in run.lost]
+    reasons += [_stray(path, run.processes) for path in record.strays]
     reasons += _left_out(judged.doubted)
     if run.started is not None and run.ended is None:
         text = (
@@ -40,6 +44,14 @@ def doubts(record: Record, judged: Judged, *, same_contract: bool) -> list[Reaso
     if run.statistics is not None and not run.lost and not any(log.flaw for log in record.logs):
         reasons += _statistics(record.logs, run.statistics)
     return reasons
+
+
+def _stray(path: Path, processes: Sequence[str]) -> Reason:
+    text = (
+        f"{path.name} lies among the op logs, but run.json names only {', '.join(processes) or 'none'}. Its operations "
+        "were not judged. Look where it comes from; if it is of this run, add its name to processes."
+    )
+    return Reason(code="unnamed-log", text=text)
 
 
 def _lost(log: Log, how: str) -> Reason:

@@ -53,6 +53,7 @@ def load(directory: Path, only: str | None = None) -> Loaded:
         outline.record.directory,
         outline.record.run,
         outline.record.logs,
+        outline.record.strays,
         {conversation.name: conversation for conversation in rows},
         outline.start_ns,
         outline.cited,

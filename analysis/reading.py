@@ -21,15 +21,18 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from analysis.columns import Parcel
+from analysis.content import Content, Range
 from analysis.record import Cited, Flaw, Log, Record
 from analysis.sealed import BYTES_MIN, FOLDER, SCHEMA, Mark, Sealed, SealedLog, Sealing, find, marks_of
-from analysis.share import Content, Range, Settled, Together, refuse_twice, together
+from analysis.share import Settled, Together, refuse_twice, together
 from goldfish.contract import Contract
 from goldfish.errors import RecordError
+from goldfish.oplog import LINE_BYTES_MAX, Header
 from goldfish.rule import NEVER
 from goldfish.run import TRANSCRIPT, Run
 
@@ -105,7 +108,13 @@ def _open(directory: Path, shares: Shares, run: Run, logs: list[Log]) -> Outline
     for log, its in zip(logs, sealed.logs, strict=True):
         log.rows, log.requests, log.samples = its.rows, its.requests, its.samples
     start_ns = sealed.start_ns if run.start_ns is None else run.start_ns
-    return Outline(Record(directory, run, logs), start_ns, sealed.conversations, frozenset(sealed.cited), {})
+    return Outline(
+        Record(directory, run, logs, _strays(directory, run)),
+        start_ns,
+        sealed.conversations,
+        frozenset(sealed.cited),
+        {},
+    )
 
 
 def _read(directory: Path, shares: Shares, run: Run, logs: list[Log]) -> Outline:
@@ -131,7 +140,7 @@ def _read(directory: Path, shares: Shares, run: Run, logs: list[Log]) -> Outline
         _exchange(logs, shares, [its.conversations for its in settled], "conversation")
     start_ns = min((its.start_ns for its in settled), default=NEVER)
     return Outline(
-        record=Record(directory, run, logs),
+        record=Record(directory, run, logs, _strays(directory, run)),
         start_ns=run.start_ns if run.start_ns is not None else start_ns if start_ns < NEVER else 0,
         conversations=len(np.unique(np.concatenate([its.conversations for its in settled]))),
         cited=frozenset[Cited]().union(*(its.cited for its in settled)),
@@ -220,6 +229,27 @@ def _size(path: Path) -> int | None:
         raise RecordError(f"cannot read {path}: {error.strerror}") from error
 
 
+def _strays(directory: Path, run: Run) -> list[Path]:
+    """Op logs that ``run.json`` does not name: nobody judges their rows.
+
+    Raises:
+        RecordError: one is a second log of a process that has one.
+    """
+    strays = [path for path in sorted((directory / TRANSCRIPT).glob("*.jsonl")) if path.stem not in run.processes]
+    for path in strays:
+        try:
+            with path.open("rb") as file:
+                header = msgspec.json.decode(file.readline(LINE_BYTES_MAX), type=Header)
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+            continue
+        if header.run == run.run and header.process in run.processes:
+            raise RecordError(
+                f"{path}:1: a second op log of process {header.process!r}, beside {header.process}.jsonl; expected one "
+                "for each process"
+            )
+    return strays
+
+
 def _split(logs: Sequence[Log], shares: int) -> list[list[Range]]:
     """The bytes of all logs in equal parts, one behind the other; a log that is not there has none."""
     sizes = [_size(log.path) for log in logs]
@@ -272,7 +302,7 @@ def _sum_up(log: Log, run: Run, parts: Sequence[Content]) -> list[int]:
             break
     if log.flaw is None:
         if footer is None:
-            log.flaw = "it has no footer, so the process that wrote it did not end in order"
+            log.flaw = f"it ends with line {lines} and has no footer, so the process that wrote it did not end in order"
         else:
             counted = {kind: n for kind, n in footer.counts.items() if n and kind not in ("header", "footer")}
             if footer.lines != lines or counted != log.rows:

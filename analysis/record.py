@@ -81,3 +81,5 @@ class Record:
     directory: Path
     run: Run
     logs: list[Log]
+    strays: list[Path]
+    """Op logs that ``run.json`` does not name."""

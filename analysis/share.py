@@ -20,52 +20,24 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.columns import IDS, KINDS, OPERATIONS, Ints, Names, Parcel, Tables, columns_of, select, stack
+from analysis.columns import IDS, OPERATIONS, Ints, Names, Parcel, Tables, columns_of, select, stack
+from analysis.content import Content, Range, backwards, citations, out_of_range, take_apart
 from analysis.lines import Block, read_lines
 from analysis.record import Cited
 from analysis.sealed import read_parcel, write_parcel
 from goldfish.contract import Contract
 from goldfish.errors import RecordError
-from goldfish.oplog import Footer, Header, Operation, Recall, Sample
 from goldfish.rule import NEVER
 
 Together = Literal["conversation", "user"]
 """What is never divided among shares."""
-
-
-class Range(NamedTuple):
-    """Bytes of one op log."""
-
-    log: int
-    """Number of the op log."""
-    path: Path
-    begin: int
-    end: int
-
-
-@dataclass(slots=True)
-class Content:
-    """What a range holds beside operations, and how it ends."""
-
-    lines: int = 0
-    rows: Counter[str] = field(default_factory=Counter)
-    """Operations and samples by kind."""
-    header: Header | None = None
-    footer: Footer | None = None
-    samples: list[Sample] = field(default_factory=list)
-    unreadable: str | None = None
-    """Why the line behind those counted, and whatever follows it, cannot be read."""
-    mistake: tuple[int, str] | None = None
-    """The first thing that denies the record: lines before it, and what is wrong. Nothing behind it counts."""
-    requests: dict[str, Counter[str]] = field(default_factory=dict)
-    """Scenario → kind → operations that were not cut off."""
 
 
 @dataclass(slots=True)
@@ -118,20 +90,20 @@ class Share:
             if not isinstance(block, Block):
                 content.unreadable = block.why
                 break
-            rows, which = _take_apart(block, content, first_of_file=wanted.begin == 0)
+            rows, which = take_apart(block, content, first_of_file=wanted.begin == 0)
             self.progress(int(block.offsets[-1] - block.offsets[0]) if len(block.offsets) else 0)
             lines = block.first + which
             content.lines = block.first + len(block.rows)
             try:
                 tables = columns_of(rows, block.offsets[which], lines, self.names)
             except OverflowError:
-                content.mistake = _out_of_range(rows, lines)
+                content.mistake = out_of_range(rows, lines)
                 break
-            content.mistake = _backwards(tables, rows, lines) or content.mistake
+            content.mistake = backwards(tables, rows, lines) or content.mistake
             if content.mistake is not None:
                 break
             parts.append(tables)
-            cited.update(_citations(rows))
+            cited.update(citations(rows))
         tables = stack(parts)
         self.paths[wanted.log] = wanted.path
         self._read.append((wanted.log, tables, cited))
@@ -328,71 +300,6 @@ def two_logs(path: Path, line: int, conversation: str, other: Path) -> RecordErr
         f"{path}:{line + 1}: conversation {conversation!r} is also in process {other.stem!r}; "
         "stamps of two processes are not compared, so a conversation lives in one"
     )
-
-
-def _take_apart(block: Block, content: Content, *, first_of_file: bool) -> tuple[list[Operation], Ints]:
-    """The operations of a block and which of its rows they are; what else it holds goes to ``content``."""
-    types = set(map(type, block.rows))
-    beginning = first_of_file and block.first == 0
-    if not beginning and content.footer is None and types <= set(KINDS):
-        return block.rows, np.arange(len(block.rows))  # type: ignore[return-value]
-    rows: list[Operation] = []
-    which: list[int] = []
-    for at, row in enumerate(block.rows):
-        wrong = None
-        if content.footer is not None:
-            wrong = "a row after the footer; expected the footer last"
-        elif beginning and at == 0 and not isinstance(row, Header):
-            wrong = "expected a header as the first line"
-        elif isinstance(row, Header) and not (beginning and at == 0):
-            wrong = "a second header; expected one log of one process in this file"
-        if wrong is not None:
-            content.mistake = block.first + at, wrong
-            break
-        if isinstance(row, Header):
-            content.header = row
-        elif isinstance(row, Footer):
-            content.footer = row
-        elif isinstance(row, Sample):
-            content.samples.append(row)
-            content.rows["sample"] += 1
-        else:
-            rows.append(row)
-            which.append(at)
-    return rows, np.array(which, np.int64)
-
-
-def _citations(rows: Iterable[Operation]) -> Iterable[Cited]:
-    for recall in [row for row in rows if row.__class__ is Recall and row.odd]:
-        for odd in recall.odd:
-            if odd.owner is not None and odd.device is not None and odd.seq is not None:
-                yield odd.owner.conversation, odd.device, odd.seq
-
-
-def _backwards(tables: Tables, rows: Sequence[Operation], lines: Ints) -> tuple[int, str] | None:
-    """The first row that ends before it starts."""
-    wrong = [
-        table["line"][(table["start"] < 0) | (table["end"] < table["start"])]
-        for table in (tables[kind] for kind in OPERATIONS)
-    ]
-    first = np.concatenate(wrong).min(initial=NEVER - 1)
-    if first == NEVER - 1:
-        return None
-    return int(first), _clock(rows[int(np.searchsorted(lines, first))])
-
-
-def _out_of_range(rows: Sequence[Operation], lines: Ints) -> tuple[int, str]:
-    """The first row with a number that no clock and no counter gives."""
-    for row, line in zip(rows, lines, strict=True):
-        if not 0 <= row.start_ns <= row.end_ns < NEVER:
-            return int(line), _clock(row)
-        if not -NEVER <= row.id < NEVER:
-            return int(line), f"operation {row.id}: expected a number that counts operations"
-    raise AssertionError("every number fits")
-
-
-def _clock(row: Operation) -> str:
-    return f"operation {row.id} ends at {row.end_ns} ns and starts at {row.start_ns} ns; the clock cannot be trusted"
 
 
 def _ids(tables: Iterable[Tables]) -> tuple[Ints, Ints]:

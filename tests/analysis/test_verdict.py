@@ -115,10 +115,15 @@ def test_recalls_that_were_owed_nothing_are_not_checked(tmp_path: Path) -> None:
     assert "nothing-checked" in reasons(results)
 
 
-@pytest.mark.parametrize("run", [{}, {"processes": [], "scenarios": []}])
-def test_a_run_of_nothing_never_passes(tmp_path: Path, run: dict[str, Any]) -> None:
-    results = verdict(tmp_path, Process(), **run)
+@pytest.mark.parametrize("processes", [[Process()], []])
+def test_a_run_of_nothing_never_passes(tmp_path: Path, processes: list[Process]) -> None:
+    results = analyze(write(tmp_path, *processes, budget=BUDGET))
     assert (results.verdict, results.exit_code, reasons(results)) == ("inconclusive", 4, ["nothing-checked"])
+
+
+def test_a_log_that_nobody_named_bars_a_pass(tmp_path: Path) -> None:
+    results = analyze(write(tmp_path, many(10), Process("stray"), budget=BUDGET, processes=["0"]))
+    assert (results.exit_code, reasons(results)) == (4, ["unnamed-log"])
 
 
 def test_a_run_without_final_recalls_is_inconclusive(tmp_path: Path) -> None:
