@@ -19,6 +19,7 @@ import msgspec
 
 from goldfish.errors import GoldfishError
 from goldfish.terminal import console, emit
+from goldfish.words import visible
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("interrupted; nothing was judged", file=sys.stderr)
         return 4
     except GoldfishError as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {visible(str(error))}", file=sys.stderr)
         return error.exit_code
     except Exception:  # noqa: BLE001 - Python would exit with 1, which is a pass here
         traceback.print_exc()

@@ -219,16 +219,22 @@ def too_slow(tallies: Sequence[Tally], budget: Budget, *, reliable: bool) -> tup
     return failing, barring
 
 
-def request_failures(judged: Judged, tallies: Sequence[Tally], budget: Budget) -> list[Reason]:
+def request_failures(judged: Judged, tallies: Sequence[Tally], budget: Budget, *, may_refuse: bool) -> list[Reason]:
     """The share of requests that failed or stayed unanswered.
 
-    Those cut off by the end are left out, and so are those under way in a fault: there they are to be expected.
+    Those cut off by the end are left out, and so are those under way in a fault: there they are to be expected. Where
+    the contract lets appends be refused with 409, such a refusal is an answer as any other.
     """
+    refused = sum(
+        number
+        for failure, number in judged.symptoms.failures.number.items()
+        if may_refuse and (failure.kind, failure.why) == ("append", "409")
+    )
     total = sum(sum(outcomes.values()) for tally in tallies for outcomes in tally.requests.values())
     failed = sum(outcomes["fail"] + outcomes["info"] for tally in tallies for outcomes in tally.requests.values())
     killed = sum(tally.killed for tally in tallies)
     total -= killed + judged.exposure.requests
-    failed -= killed + judged.exposure.failed
+    failed -= killed + judged.exposure.failed + refused
     if total <= 0 or failed / total <= budget.request_failures:
         return []
     outside = " outside of faults" if judged.exposure.requests else ""

@@ -54,6 +54,7 @@ def outputs(
         tallies,
         budget,
         same_contract=contract == run.contract,
+        may_refuse=contract.concurrency == "reject",
         power=seen,
         faults=suffered,
         faults_flaw=faults_flaw,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping
 from typing import Any
 
@@ -51,8 +50,7 @@ def summary(results: Mapping[str, Any]) -> str:
         lines.append(f"- **{_escape(reason['code'])}**{where}: {_escape(reason['text'])}")
     if len(reasons) > REASONS_MAX:
         lines.append(f"- and {len(reasons) - REASONS_MAX:,} more in results.json")
-    run = _escape(shlex.quote(plain(results["run"], 200)))
-    lines += ["", f"More: report.html in the run directory; one conversation: goldfish show runs/{run} CONVERSATION"]
+    lines += ["", "More: report.html in the run directory; one conversation, from there: goldfish show . CONVERSATION"]
     return "\n".join(lines) + "\n"
 
 

@@ -50,6 +50,7 @@ def decide(
     budget: Budget,
     *,
     same_contract: bool,
+    may_refuse: bool = False,
     power: Power = UNTRIED,
     faults: Sequence[Fault] = (),
     faults_flaw: str | None = None,
@@ -62,6 +63,7 @@ def decide(
         tallies: one for each scenario of the run or of the record.
         budget: what is tolerated.
         same_contract: whether the contract is the one the swarm judged by, so that its counts must be these.
+        may_refuse: whether the contract lets appends at the same time be refused with 409.
         power: what the checker would have seen.
         faults: what was done to the deployment.
         faults_flaw: what is wrong with their record.
@@ -86,7 +88,7 @@ def decide(
         *(budgets.unproven(claimed, budget) if not failing else []),
         *slow_doubts,
     ]
-    requests = budgets.request_failures(judged, tallies, budget)
+    requests = budgets.request_failures(judged, tallies, budget, may_refuse=may_refuse)
     noted = [*requests, *(disorder if budget.disorder == "report" else []), *fitness]
     if failing:
         return Verdict("fail", 3, [*failing, *barring, *noted])

@@ -51,7 +51,8 @@ class Window(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """With tokens: the newest so many messages are listed even where they alone have more than N tokens."""
     chars_per_token: tuple[float, float] = (2, 6)
     """With tokens: fewest and most characters a token stands for, where the log does not tell a message's tokens. For
-    what is owed, bytes of UTF-8 count as characters, for text that is not English has more tokens."""
+    what is owed, bytes of UTF-8 count as characters, for text that is not English has more tokens. The marker at the
+    start of every text counts; a tokenizer that makes more of letters or emoji needs a lower first bound."""
 
     def __post_init__(self) -> None:
         bounds = {"messages": self.messages, "turns": self.turns, "tokens": self.tokens}
@@ -148,13 +149,13 @@ class Contract(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     page: Page = Page()
     """How many elements one answer holds; not set, as many as the window has."""
     ttl: Ttl | None = None
-    """When what was said expires; not set, never."""
+    """When what was said expires; not set, never. Only pauses about as long as that put it to the test."""
     visibility_ms: Duration = 0
     """An append acknowledged at b is in every recall that starts after b + visibility_ms."""
     settle_ms: Duration | None = None
     """Pause between a conversation's last append and its final recall; not set: twice the visibility, at least 2 s."""
     order: Literal["append", "unspecified"] = "append"
-    """Whether a list is in the order in which the messages were stored, or in any."""
+    """Whether a list is in the order in which the messages were stored ("append"), or in any ("unspecified")."""
     order_slack_ms: Duration = 0
     """How long after its acknowledgement a message's place in the order may still change."""
     dedupe: Literal["id", "none"] = "id"

@@ -15,6 +15,11 @@ def plain(text: str, chars_max: int = 2_000) -> str:
     return shown if len(text) <= chars_max else f"{shown}…"
 
 
+def visible(text: str) -> str:
+    """A message of several lines for a terminal: what a name of unknown origin in it hides is shown."""
+    return "\n".join(plain(line) for line in text.split("\n"))
+
+
 def count(number: int, noun: str, plural: str | None = None) -> str:
     """1234, "recall" → 1,234 recalls."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

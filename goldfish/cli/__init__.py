@@ -16,6 +16,7 @@ import msgspec
 from goldfish.cli.share import Share
 from goldfish.errors import GoldfishError
 from goldfish.terminal import mend_streams
+from goldfish.words import visible
 
 _INSTANCES = click.IntRange(1, 16)
 _BALANCE = click.Choice(["round-robin", "sticky", "random"])
@@ -44,7 +45,7 @@ def main() -> None:
         error.show()
         sys.exit(2)
     except GoldfishError as error:
-        click.echo(f"error: {error}", err=True)
+        click.echo(f"error: {visible(str(error))}", err=True)
         sys.exit(error.exit_code)
     except Exception:  # noqa: BLE001 - Python would exit with 1, which is a pass here
         with suppress(OSError):

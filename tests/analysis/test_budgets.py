@@ -202,3 +202,14 @@ def test_the_headline_names_the_budget_that_is_exceeded(tmp_path: Path, budget: 
         f"FAIL: {words} Within the budget: Something was shown that nobody stored in 20 of 200 conversations. "
         "No message was missing (760 checked recalls of 200 conversations)."
     )
+
+
+def test_a_refusal_that_the_contract_allows_is_no_failure(tmp_path: Path) -> None:
+    process = many(10).talk("busy")
+    for at in range(5):
+        process.append("phone", 10 * at, 10 * at + 1, at, outcome="fail", reason="status", status=409)
+    write(tmp_path, process, budget=Budget(min_conversations=10))
+    assert analyze(tmp_path).exit_code == 1
+    contract = tmp_path / "reject.toml"
+    contract.write_text('[contract]\nconcurrency = "reject"\n[budget]\nmin_conversations = 10\n')
+    assert analyze(tmp_path, contract).exit_code == 0
