@@ -30,6 +30,7 @@ Numbers = NDArray[np.int64]
 UNKNOWN = 0
 """Number of the instance that an answer did not name."""
 UNACKED = 2**62
+PAIRS_AT_ONCE = 2_000_000
 _EDGES = np.array(EDGES_NS, dtype=np.int64)
 
 
@@ -78,7 +79,15 @@ class Pairs:
         """Take in conversations that are proven sound."""
         instances = Codes({None: UNKNOWN})
         of_manner = np.array([instances[manner.instance] for manner in proven.manners], np.int64)
-        runs = proven.checked[proven.run_recall]
+        runs = np.flatnonzero(proven.checked[proven.run_recall])
+        listed = np.cumsum((proven.run_last - proven.run_first + 1)[runs])
+        # Lists of long histories have many more elements than there are operations.
+        parts = np.searchsorted(listed, np.arange(0, listed[-1] if len(listed) else 0, PAIRS_AT_ONCE), side="right")
+        for some in np.split(runs, np.unique(parts)):
+            self._add_runs(proven, some, of_manner)
+
+    def _add_runs(self, proven: Proven, runs: Numbers, of_manner: Numbers) -> None:
+        """Take in the messages of some runs."""
         counts = (proven.run_last - proven.run_first + 1)[runs]
         message = spread(proven.run_first[runs], counts)
         recall = np.repeat(proven.run_recall[runs], counts)
