@@ -52,7 +52,7 @@ SETS = {
     "10 k beside a naive script": Set(10_000, 3, 3, window=None, beside_naive=True),
     "100 k": Set(100_000, 5, 3),
     "1 M": Set(1_000_000, 3, 8),
-    "10 M": Set(10_000_000, 2, 60),
+    "10 M": Set(10_000_000, 1, 60),
     "10 M, overlapping devices": Set(10_000_000, 1, 120, devices=2),
     "10 M, 30 % lossy": Set(10_000_000, 1, 180, losses=0.3),
 }
