@@ -31,12 +31,12 @@ def expired_early(
         conversation: the conversation.
         listed: its ok recalls in the order of their ends, judged.
         terms: what is promised, an expiry among it.
-        company: the conversations of the same user; read where the unit is the user.
+        company: the conversations of the same user.
     """
     histories = [entry for entry in listed if not entry.search]
     if terms.unit == "message":
         return _messages(histories)
-    rows = _prolonging([conversation] if terms.unit == "session" else [*company] or [conversation], terms)
+    rows = _prolonging([*company] or [conversation], terms)
     named = {lost.message.session for entry in histories for lost in entry.judgement.missing}
     units: Iterable[str | None] = [None] if terms.unit == "user" and named else sorted(named)
     return [finding for unit in units if (finding := _unit(unit, histories, rows)) is not None]

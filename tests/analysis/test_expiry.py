@@ -12,7 +12,7 @@ from analysis.check import Checked, check
 from analysis.load import load
 from goldfish.contract import Contract, Ttl
 
-from .runs import Process, found, judge, many, write
+from .runs import MS, Process, found, judge, many, write
 
 PHONE = [("phone", seq) for seq in range(10)]
 LAPTOP = [("laptop", seq) for seq in range(10)]
@@ -149,6 +149,25 @@ def test_where_nothing_refreshes_the_age_is_what_counts(tmp_path: Path) -> None:
     process = Process().append("phone", 0, 1, 0).recall("phone", 3, 4, PHONE[0]).append("phone", 4, 5, 1)
     process.recall("phone", 6, 7)
     assert early(judge(tmp_path, process, expiring(refresh="none"))) == [(3, None)]
+
+
+def test_a_nanosecond_is_a_pause_and_nothing_is_none(tmp_path: Path) -> None:
+    process = Process().append("phone", 0, 3, 0).recall("phone", 2, 4, PHONE[0]).recall("phone", 5, 6)
+    process.operations[0].end_ns = 5 * MS - 1
+    assert early(judge(tmp_path, process, expiring())) == [(2, None)]
+    process.operations[0].end_ns = 5 * MS
+    assert early(judge(tmp_path, process, expiring())) == []
+
+
+def test_a_recall_that_begins_as_the_first_showing_ends_did_not_follow_it(tmp_path: Path) -> None:
+    process = Process().append("phone", 0, 1, 0).recall("phone", 3, 4, PHONE[0])
+    assert early(judge(tmp_path, process.recall("laptop", 4, 5), expiring())) == []
+    assert early(judge(tmp_path, process.recall("laptop", 5, 6), expiring())) == [(3, None)]
+
+
+def test_what_begins_with_a_recall_is_no_end_of_the_pause_before_it(tmp_path: Path) -> None:
+    process = Process().append("phone", 0, 1, 0).recall("phone", 3, 4, PHONE[0]).touch("laptop", 7, 9)
+    assert early(judge(tmp_path, process.recall("phone", 7, 8), expiring(refresh="read"))) == [(3, None)]
 
 
 def test_each_session_expires_by_itself(tmp_path: Path) -> None:

@@ -36,6 +36,11 @@ def test_an_arbitrary_choice_in_merging_accuses_nobody() -> None:
     assert contradictions([a, b], [a, c], [a, c, b], [a, d, c]) == [False] * 4
 
 
+def test_what_was_merged_into_the_midst_is_found_there_again() -> None:
+    a, b, c, d, e, f, g = overlapping(7)
+    assert contradictions([b, e, g], [b, d, e, f], [c, a, f, e]) == [False, False, True]
+
+
 def test_pairs_with_a_certain_order_are_left_to_the_stamps() -> None:
     early, late = Message("d0", 0, "s", 0, 0, 0), Message("d0", 1, "s", 9, 1, 0)
     early.acked_ns = 5

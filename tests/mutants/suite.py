@@ -46,7 +46,19 @@ RULE_TESTS = tuple(
         "test_rule_size",
     )
 )
-CHECKING_TESTS = tuple(f"analysis/{name}.py" for name in ("test_check", "test_check_edges", "test_fates", "test_order"))
+CHECKING_TESTS = tuple(
+    f"analysis/{name}.py"
+    for name in (
+        "test_check",
+        "test_check_edges",
+        "test_classes",
+        "test_expiry",
+        "test_fates",
+        "test_guarantees",
+        "test_order",
+        "test_retries",
+    )
+)
 
 
 @dataclass(slots=True)
