@@ -8,7 +8,6 @@ lines: a log without its footer is unfinished, and that is known.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
@@ -206,28 +205,3 @@ def listing(recall: Recall) -> Iterator[tuple[str, int] | Odd]:
             )
         yield following
         following, at = next(odd, None), at + 1
-
-
-def read_log(path: Path) -> Iterator[tuple[int, Row]]:
-    """The rows of one log with their 1-based line numbers, in the order written.
-
-    Raises:
-        RecordError: a line cannot be read, is too long, or the header names another schema; file and line are named.
-    """
-    decoder = msgspec.json.Decoder(Row)
-    try:
-        with path.open("rb") as file:
-            number = 0
-            while line := file.readline(LINE_BYTES_MAX + 1):
-                number += 1
-                if len(line) > LINE_BYTES_MAX:
-                    raise RecordError(f"{path}:{number}: the line is longer than {LINE_BYTES_MAX} bytes")
-                try:
-                    row: Row = decoder.decode(line)
-                except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                    raise RecordError(f"{path}:{number}: not a row of an op log: {error}") from error
-                if isinstance(row, Header) and row.schema != SCHEMA:
-                    raise RecordError(f"{path}:{number}: schema {row.schema}, this version reads schema {SCHEMA}")
-                yield number, row
-    except OSError as error:
-        raise RecordError(f"cannot read {path}: {error.strerror}") from error

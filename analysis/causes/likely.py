@@ -62,7 +62,9 @@ def _of_loss(harm: Harm, contract: Contract, effective: EffectiveContract | None
     if not harm.missed:
         return
     copies, split = own_copies(harm), split_memory(harm)
-    window = smaller_window(harm, contract)
+    # Where a window and an expiry explain a run alike, neither is taken at its word.
+    only = effective.window_messages if effective and effective.ttl is None else None
+    window = smaller_window(harm, contract, only)
     apart = max(_weight(copies), _weight(split))
     expired = _less(expired_early(harm, effective.ttl if effective else None), (1 - _weight(window)) * (1 - apart))
     update = _less(lost_update(harm), 1 - _weight(window))

@@ -17,8 +17,8 @@ FULL = 0.9
 """Share of the lists that lack only the oldest, which must have the same length for it to be a limit."""
 
 
-def smaller_window(harm: Harm, contract: Contract) -> Cause | None:
-    """Lists that never grow beyond a length."""
+def smaller_window(harm: Harm, contract: Contract, behaves_like: int | None) -> Cause | None:
+    """Lists that never grow beyond a length; ``behaves_like``: a window that explains all that was missing."""
     numbers: Counter[tuple[int, str]] = Counter()
     for (_, length, form), number in harm.symptoms.lists.number.items():
         numbers[length, form] += number
@@ -32,12 +32,19 @@ def smaller_window(harm: Harm, contract: Contract) -> Cause | None:
     against = []
     if harm.lossy > newest:
         against.append(f"{count(harm.lossy - newest, 'lossy recall')} lacked others than the oldest.")
-    if full >= FULL * newest:
-        evidence.append(f"{full:,} of these lists had exactly {longest} elements, and no list of the run had more.")
+    if full >= FULL * newest or behaves_like is not None:
+        window = longest if behaves_like is None else behaves_like
+        held = sum(number for (length, form), number in numbers.items() if (length, form) == (window, "newest"))
+        above = sum(number for (length, _), number in numbers.items() if length > window)
+        beyond = f"{count(above, 'list')} of the run had more" if above else "no list of the run had more"
+        evidence.append(f"{held:,} of these lists had exactly {window} elements, and {beyond}.")
+        if behaves_like is not None:
+            evidence.append(_explained(f"a window of {behaves_like} messages"))
         bounds = [f"{n} {unit}" for unit in ("messages", "turns", "tokens") if (n := getattr(contract.window, unit))]
         declared = f"declared {bounds[0]}" if bounds else "declared without a limit"
-        title = f"The window is smaller than promised: {declared}, behaves like {longest} messages"
-        return suspect("smaller-window", full / harm.lossy, evidence, against, title)
+        title = f"The window is smaller than promised: {declared}, behaves like {window} messages"
+        explained = full / harm.lossy if behaves_like is None else 1.0
+        return suspect("smaller-window", explained, evidence, against, title)
     limit = _size_limit(harm)
     if limit is None:
         return None
@@ -48,6 +55,10 @@ def smaller_window(harm: Harm, contract: Contract) -> Cause | None:
     )
     title = f"The window is smaller than promised: behaves like a budget of about {size:,} bytes"
     return suspect("smaller-window", quality * newest / harm.lossy, evidence, against, title)
+
+
+def _explained(promise: str) -> str:
+    return f"With {promise}, the harmed conversations that were judged again are clean."
 
 
 def _size_limit(harm: Harm) -> tuple[int, float] | None:
@@ -63,13 +74,14 @@ def _size_limit(harm: Harm) -> tuple[int, float] | None:
 
 
 def expired_early(harm: Harm, behaves_like: Ttl | None) -> Cause | None:
-    """Histories that are gone after a pause, or messages at an age; ``behaves_like``: under it the run is clean."""
+    """Histories that are gone after a pause, or messages at an age; ``behaves_like``: one that explains it all."""
     found = [cause for cause in (_after_a_pause(harm), _at_an_age(harm)) if cause is not None]
     likeliest = max(found, key=lambda cause: cause.explains, default=None)
     if likeliest is None or behaves_like is None:
         return likeliest
-    clean = f"The run is clean if a {behaves_like.unit} expires after {behaves_like.seconds:g} s."
-    return msgspec.structs.replace(likeliest, evidence_for=[*likeliest.evidence_for, clean])
+    kept = f"a {behaves_like.unit} that expires after {behaves_like.seconds:g} s"
+    title = f"What was said expires early: behaves like {kept}"
+    return msgspec.structs.replace(likeliest, title=title, evidence_for=[*likeliest.evidence_for, _explained(kept)])
 
 
 def _after_a_pause(harm: Harm) -> Cause | None:

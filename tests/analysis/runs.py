@@ -12,7 +12,7 @@ import msgspec
 from analysis.check import Checked, check
 from analysis.judged import Judged
 from analysis.load import Loaded, load
-from goldfish.contract import Budget, Contract, Window
+from goldfish.contract import Budget, Contract, Ttl, Window
 from goldfish.oplog import (
     Append,
     Delete,
@@ -33,11 +33,23 @@ MS = 1_000_000
 RUN = "a-run"
 ENCODER = msgspec.json.Encoder()
 Shown = tuple[str, int] | Odd
+PHONE = [("phone", seq) for seq in range(10)]
+LAPTOP = [("laptop", seq) for seq in range(10)]
 
 
 def window(messages: int | None) -> Contract:
     """A contract that promises the newest messages."""
     return Contract(window=Window(messages=messages))
+
+
+def expiring(**ttl: Any) -> Contract:
+    """What expires after 10 ms."""
+    return Contract(ttl=Ttl(seconds=0.010, **ttl))
+
+
+def classes(checked: Checked) -> list[str]:
+    """The classes of all findings, in their order."""
+    return [finding.anomaly for finding in checked.findings]
 
 
 def corrupted(device: str, seq: int, kind: Any = "truncated") -> Odd:

@@ -7,26 +7,25 @@ from typing import Any
 
 import pytest
 
-from analysis.check import Checked
 from analysis.results import Results
 from goldfish.anomalies import ANOMALIES, FLAGS
 from goldfish.contract import Budget, Content, Contract, Page, Ttl, Window
 from goldfish.oplog import Odd, Owner
 
-from .runs import Process, corrupted, foreign, found, judge, many, reasons, window, write
-
-PHONE = [("phone", seq) for seq in range(10)]
-LAPTOP = [("laptop", seq) for seq in range(10)]
-
-
-def expiring(**ttl: Any) -> Contract:
-    """What expires after 10 ms."""
-    return Contract(ttl=Ttl(seconds=0.010, **ttl))
-
-
-def classes(checked: Checked) -> list[str]:
-    return [finding.anomaly for finding in checked.findings]
-
+from .runs import (
+    LAPTOP,
+    PHONE,
+    Process,
+    classes,
+    corrupted,
+    foreign,
+    found,
+    judge,
+    many,
+    reasons,
+    window,
+    write,
+)
 
 # resurrected ---------------------------------------------------------------------------------------------------------
 

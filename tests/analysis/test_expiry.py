@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,20 +11,7 @@ from analysis.check import Checked, check
 from analysis.load import load
 from goldfish.contract import Contract, Ttl
 
-from .runs import MS, Process, found, judge, many, write
-
-PHONE = [("phone", seq) for seq in range(10)]
-LAPTOP = [("laptop", seq) for seq in range(10)]
-
-
-def expiring(**ttl: Any) -> Contract:
-    """What expires after 10 ms."""
-    return Contract(ttl=Ttl(seconds=0.010, **ttl))
-
-
-def classes(checked: Checked) -> list[str]:
-    return [finding.anomaly for finding in checked.findings]
-
+from .runs import LAPTOP, MS, PHONE, Process, classes, expiring, found, judge, many, write
 
 # over-retained -------------------------------------------------------------------------------------------------------
 

@@ -16,8 +16,9 @@ from typing import Any
 import psutil
 import pytest
 
-from goldfish.oplog import Footer, read_log
+from goldfish.oplog import Footer
 from stress.deployment import Deployment, Plan
+from tests.oplogs import rows_of_log
 
 from .command import (
     GOLDFISH,
@@ -56,7 +57,7 @@ def swarm(command: int) -> tuple[psutil.Process, list[psutil.Process]]:
 def logs(directory: Path) -> dict[str, bool]:
     """Load process → whether its log has a footer."""
     return {
-        path.stem: isinstance([row for _, row in read_log(path)][-1], Footer)
+        path.stem: isinstance(rows_of_log(path)[-1], Footer)
         for path in sorted((directory / "transcript").glob("*.jsonl"))
     }
 

@@ -16,8 +16,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from goldfish.oplog import Footer, read_log
+from goldfish.oplog import Footer
 from stress.deployment import Deployment, Plan
+from tests.oplogs import rows_of_log
 
 from .command import (
     GOLDFISH,
@@ -41,7 +42,7 @@ from .command import (
 
 
 def last_row(directory: Path) -> object:
-    return [row for _, row in read_log(directory / "transcript" / "w0.jsonl")][-1]
+    return rows_of_log(directory / "transcript" / "w0.jsonl")[-1]
 
 
 def deployment_folders() -> set[Path]:

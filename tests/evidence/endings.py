@@ -34,9 +34,10 @@ from typing import Any
 import psutil
 
 from benchmarks.record import save
-from goldfish.oplog import Footer, Operation, read_log
+from goldfish.oplog import Footer, Operation
 from stress.deployment import Deployment, Plan
 from tests.cli.command import alive, descendants, recording, run_directories, started, until
+from tests.oplogs import rows_of_log
 
 WAYS = (
     "time",
@@ -165,7 +166,7 @@ def read(path: Path) -> tuple[Counter[str], Counter[tuple[str, str]], Footer | N
     requests: Counter[tuple[str, str]] = Counter()
     footer: Footer | None = None
     try:
-        for _, row in read_log(path):
+        for row in rows_of_log(path):
             if isinstance(row, Footer):
                 footer = row
             elif isinstance(row, Operation):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from .facts import EVER, Facts
-from .histories import Append, Foreign, History, Key, OtherRun, Own, Recall, Unmarked
+from .histories import Append, Foreign, History, Key, OtherRun, Own, Unmarked
 from .places import Places
 
 Position: TypeAlias = Literal["blank", "tail", "head", "gap", "unplaced"]
@@ -326,8 +326,3 @@ def fate(facts: Facts, m: Key, verdict: Verdict) -> str:
 def sent_messages(history: History) -> set[Key]:
     """Everything that was sent, once however often it was sent."""
     return {(op.device, message.seq) for op in history.ops if isinstance(op, Append) for message in op.messages}
-
-
-def is_history(recall: Recall) -> bool:
-    """Whether it reads a history, and is no search."""
-    return recall.asked is None

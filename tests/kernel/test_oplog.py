@@ -1,17 +1,17 @@
-"""The op log: lists as runs and back, and errors that name file and line."""
+"""The op log: lists as runs and back, and logs as they are written."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from goldfish.errors import RecordError
-from goldfish.oplog import Footer, Header, Odd, Recall, encode_runs, listing, read_log
+from goldfish.oplog import Footer, Header, Odd, Recall, encode_runs, listing
 from stress.swarm.recorder import Recorder
+from tests.oplogs import rows_of_log
 
 elements = st.lists(st.one_of(st.tuples(st.sampled_from(["phone", "laptop"]), st.integers(0, 5)), st.just("odd")))
 
@@ -63,7 +63,7 @@ def test_a_recorded_log_is_read_back_with_header_and_footer(tmp_path: Path) -> N
     recorder.write(recall(limit=4))
     recorder.close()
     recorder.close()
-    rows = [row for _, row in read_log(tmp_path / "w0.jsonl")]
+    rows = rows_of_log(tmp_path / "w0.jsonl")
     assert isinstance(rows[0], Header)
     assert rows[0].run == "r1"
     assert rows[1] == recall(seen=[("phone", 0, 3)])
@@ -75,21 +75,3 @@ def test_nothing_is_written_behind_the_footer(tmp_path: Path) -> None:
     recorder.close()
     with pytest.raises(ValueError, match="closed"):
         recorder.write(recall())
-
-
-@pytest.mark.parametrize(
-    ("line", "words"),
-    [
-        (b'{"kind":"recall","id":1', "not a row"),
-        (b'{"kind":"banana"}', "banana"),
-        (b"\xff\xfe", "not a row"),
-        (b'{"kind":"header","schema":99,"run":"r","process":"w0","worker":0,"monotonic_ns":0,"wall":0}', "schema 99"),
-        (b'"' + b"x" * (4 * 1024 * 1024) + b'"', "longer than"),
-    ],
-)
-def test_a_line_that_cannot_be_read_is_named(tmp_path: Path, line: bytes, words: str) -> None:
-    path = tmp_path / "w0.jsonl"
-    path.write_bytes(msgspec.json.encode(Footer(lines=1, counts={})) + b"\n" + line + b"\n")
-    with pytest.raises(RecordError, match=r"w0\.jsonl:2") as caught:
-        list(read_log(path))
-    assert words in str(caught.value)
