@@ -18,15 +18,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-import msgspec
-
-from goldfish.errors import GoldfishError
-from goldfish.terminal import console, emit
-from goldfish.words import visible
+from goldfish.interrupt import leave_at_once, take_interrupts
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit code."""
+    import msgspec
+
+    from goldfish.errors import GoldfishError
+    from goldfish.terminal import console, emit
+    from goldfish.words import visible
+
     parser = argparse.ArgumentParser(
         prog="python -P -m analysis", description="Judge a recorded run.", allow_abbrev=False
     )
@@ -52,13 +54,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     gc.disable()
     signal.signal(signal.SIGTERM, _interrupt)
     try:
+        take_interrupts()
         # Only now: --help and usage errors need no pandas.
         from analysis.analyze import analyze
         from goldfish.table import render
 
         results = analyze(options.run, options.contract, console(stderr=True), options.processes)
     except KeyboardInterrupt:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # one is enough
         print("interrupted; nothing was judged", file=sys.stderr)
         return 4
     except GoldfishError as error:
@@ -68,6 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         traceback.print_exc()
         print("error: the analyzer failed; nothing was judged. Report it with the run directory.", file=sys.stderr)
         return 4
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # one more must not change what is said or the exit code
     if options.json:
         emit(msgspec.json.format(msgspec.json.encode(results), indent=2).decode())
     else:
@@ -94,4 +98,5 @@ def _exit(code: int) -> NoReturn:
 
 
 if __name__ == "__main__":
+    leave_at_once()  # importing takes a moment
     _exit(main())

@@ -1,5 +1,15 @@
 """``python -m goldfish``: the command."""
 
-from goldfish.cli import main
+from goldfish.interrupt import leave_at_once
 
-main()
+
+def main() -> None:
+    """Run the command."""
+    leave_at_once()  # importing takes a moment
+    from goldfish.cli import main as command
+
+    command()
+
+
+if __name__ == "__main__":
+    main()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -133,7 +134,16 @@ def read_run(directory: Path) -> Run:
     try:
         run = msgspec.json.decode(raw, type=Run)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise RecordError(f"{path}: {error}") from error
+        raise RecordError(f"{path}{_line_of(raw, str(error))}: {error}") from error
     if run.schema != SCHEMA:
         raise RecordError(f"{path}: schema {run.schema}, this version reads schema {SCHEMA}")
     return run
+
+
+def _line_of(raw: bytes, problem: str) -> str:
+    """ ":LINE" where a decoder says in which byte it stopped, or that the text ends too early."""
+    byte = re.search(r"\(byte (\d+)\)", problem)
+    if byte is None and "truncated" not in problem:
+        return ""
+    read = raw if byte is None else raw[: int(byte[1])]
+    return f":{read.count(10) + 1}"

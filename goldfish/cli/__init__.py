@@ -15,6 +15,7 @@ import msgspec
 
 from goldfish.cli.share import Share
 from goldfish.errors import GoldfishError
+from goldfish.interrupt import take_interrupts
 from goldfish.terminal import mend_streams
 from goldfish.words import visible
 
@@ -37,6 +38,7 @@ def main() -> None:
     """Run the command; errors meant for people are printed without a traceback."""
     mend_streams()
     try:
+        take_interrupts()
         code = cli(standalone_mode=False)
     except (click.exceptions.Abort, KeyboardInterrupt):
         click.echo("interrupted; nothing was judged", err=True)

@@ -50,8 +50,9 @@ def install() -> None:
     """Register with Locust; called once, when the first scenario is imported."""
     events.init_command_line_parser.add_listener(_add_options)
     events.init.add_listener(_on_init)
-    with suppress(ValueError):  # not the main thread, so not Locust's own process
-        signal.signal(signal.SIGINT, _on_early_ctrl_c)
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        with suppress(ValueError):  # not the main thread, so not Locust's own process
+            signal.signal(signal.SIGINT, _on_early_ctrl_c)
     die_with_master()
 
 

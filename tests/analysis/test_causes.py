@@ -282,7 +282,8 @@ def test_an_expiry_is_told_with_its_unit(tmp_path: Path) -> None:
     assert effective is not None
     # A pause begins when an operation ends, and the memory counts from some moment in it.
     assert effective.ttl in [Ttl(seconds=seconds, unit="session", refresh="read") for seconds in (1.4, 1.5)]
-    assert f"The run is clean if a session expires after {effective.ttl.seconds:g} s." in causes[0].evidence_for
+    clean = "the harmed conversations that were judged again are clean."
+    assert f"With a session that expires after {effective.ttl.seconds:g} s, {clean}" in causes[0].evidence_for
     causes, effective = diagnosed(tmp_path / "age", play(faulty.AgeExpiry(1, ttl_ms=1_000), PAUSES))
     assert effective is not None
     assert effective.ttl == Ttl(seconds=1.0, unit="message", refresh="none")

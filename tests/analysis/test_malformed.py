@@ -129,8 +129,10 @@ MALFORMED = [
     Case("unknown schema of a log", replaced(b'"schema":1', b'"schema":99', 0), 2, r"0\.jsonl:1: schema 99"),
     Case("unknown schema of the run", in_run_json('"schema": 1', '"schema": 99'), 2, r"run\.json: schema 99"),
     Case("no run.json", lambda directory: (directory / "run.json").unlink(), 2, r"cannot read run\.json"),
-    Case("run.json cut", lambda directory: (directory / "run.json").write_text('{"schema": 1, "ru'), 2, r"run\.json: "),
-    Case("run.json of zeros", lambda directory: (directory / "run.json").write_bytes(bytes(99)), 2, r"run\.json: "),
+    Case(
+        "run.json cut", lambda directory: (directory / "run.json").write_text('{"schema": 1,\n"ru'), 2, r"run\.json:2: "
+    ),
+    Case("run.json of zeros", lambda directory: (directory / "run.json").write_bytes(bytes(99)), 2, r"run\.json:1: "),
     Case("no log", no_log, 2, r"0\.jsonl: the file is missing"),
     Case("a folder for a log", folder_for_log, 2, r"cannot read .*0\.jsonl"),
     Case("an empty log", lines(lambda _: []), 2, r"0\.jsonl: it ends with line 0"),

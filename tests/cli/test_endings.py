@@ -332,3 +332,28 @@ def analyzers(pid: int) -> list[psutil.Process]:
             if "analysis" in process.cmdline():
                 found.append(process)
     return found
+
+
+@pytest.mark.parametrize(
+    ("module", "imported"), [("goldfish", "click"), ("analysis", "msgspec"), ("analysis", "numpy")]
+)
+def test_an_interrupt_while_a_command_is_imported_ends_it_with_a_word(
+    tmp_path: Path, module: str, imported: str
+) -> None:
+    program = f"""
+import os, runpy, signal, sys
+
+class Interrupts:
+    def find_spec(self, name, *_):
+        if name == {imported!r}:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupts())
+sys.argv = [{module!r}, "show", "nowhere"] if {module!r} == "goldfish" else [{module!r}, "nowhere"]
+runpy.run_module({module!r}, run_name="__main__")
+"""
+    ended = subprocess.run(
+        [sys.executable, "-P", "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (ended.returncode, ended.stderr) == (4, "interrupted; nothing was judged\n")
