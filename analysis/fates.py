@@ -50,6 +50,9 @@ class Fate(NamedTuple):
     """stale: from the acknowledgement to the end of the first recall that shows it."""
 
 
+_OK = Fate("ok")
+
+
 class Observation(NamedTuple):
     """One recall that shows a message or certainly lacks it."""
 
@@ -64,9 +67,8 @@ def fates(messages: Iterable[Message], listed: Sequence[Listed]) -> dict[Message
     if ever_missing:
         for entry in listed:
             final = entry.row.phase == "final"
-            for message in entry.shown:
-                if message in ever_missing:
-                    seen[message].append(Observation(True, final))
+            for message in ever_missing.intersection(entry.shown):
+                seen[message].append(Observation(True, final))
             for lost in () if entry.search else entry.judgement.missing:
                 seen[lost.message].append(Observation(False, final))
     return {message: _fate(message, seen.get(message)) for message in messages}
@@ -81,7 +83,7 @@ def _fate(message: Message, observations: Sequence[Observation] | None) -> Fate:
         stale = name == "stale" and acknowledged
         return Fate(name, surfaced, message.shown_ns - message.acked_ns if stale else None)
     if shown:
-        return Fate("ok", surfaced)
+        return Fate("ok", surfaced) if surfaced else _OK
     if message.failed:
         return Fate("rejected")
     return Fate("unchecked" if acknowledged else "indeterminate")

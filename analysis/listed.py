@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -69,14 +69,17 @@ def read_sent(conversation: Conversation, contract: Contract | None = None) -> d
     Sizes are filled in where the contract counts its window in tokens.
     """
     attempts: dict[tuple[str, int], list[tuple[Append, int]]] = {}
+    """Of what was sent more than once."""
     sent: dict[tuple[str, int], Sent] = {}
     for _, append in conversation.appends:
         for place, said in enumerate(append.messages):
             key = append.device, said.seq
-            attempts.setdefault(key, []).append((append, place))
             if key not in sent:
                 sent[key] = Sent(_message(append, place), said, append, 1, append, append.start_ns)
-    resent = {key: _several(several) for key, several in attempts.items() if len(several) > 1}
+                continue
+            first = sent[key]
+            attempts.setdefault(key, [(first.append, first.message.place)]).append((append, place))
+    resent = {key: _several(several) for key, several in attempts.items()}
     sent |= resent
     if contract is None:
         return sent
@@ -120,6 +123,28 @@ def _tokens(said: Said, contract: Contract) -> tuple[int, int]:
     if said.tokens is not None:
         return said.tokens, said.tokens
     return token_bounds(said.text, said.bytes, contract.window.chars_per_token)
+
+
+def numbered(sent: Mapping[tuple[str, int], Sent]) -> dict[str, list[Message]]:
+    """The messages of each device in the order of their numbers."""
+    messages: dict[str, list[Message]] = {}
+    for device, seq in sorted(sent):
+        messages.setdefault(device, []).append(sent[device, seq].message)
+    return messages
+
+
+def read_plain_list(line: int, row: Recall, messages: Mapping[str, Sequence[Message]]) -> Listed:
+    """The list of one recall of which is known that it names nothing but messages that were sent, and each once.
+
+    Args:
+        line: of the recall.
+        row: the recall.
+        messages: of each device, numbered from 0 without a hole.
+    """
+    shown: list[Message] = []
+    for device, first, last in row.seen:
+        shown += messages[device][first : last + 1]
+    return Listed(line, row, shown, shown)
 
 
 def read_list(line: int, row: Recall, sent: dict[tuple[str, int], Sent]) -> Listed:
