@@ -23,7 +23,7 @@ from analysis.early import expired_early
 from analysis.elements import level, unsound
 from analysis.fates import Fate, fates
 from analysis.finding import REJECTED, TORN_TURN, Finding
-from analysis.guarantees import FirstSeen, first_seen, guarantee, torn, turns_of
+from analysis.guarantees import Seen, guarantee, torn, turns_of
 from analysis.listed import Listed, Sent, extra_tokens, numbered, read_list, read_plain_list, read_sent
 from analysis.order import Orders
 from analysis.record import Conversation, Doubt
@@ -112,7 +112,7 @@ def check(
     findings: list[Finding] = []
     orders = Orders(terms)
     lossy = any(entry.judgement.missing for entry in listed)
-    seen = first_seen(listed) if lossy else {}
+    seen = Seen(listed)
     turns = turns_of(sent) if lossy else {}
     early = expired_early(conversation, listed, terms, company) if lossy and terms.ttl_ns is not None else []
     for entry in listed:
@@ -210,7 +210,7 @@ def _judge(
 
 def _missing(
     entry: Listed,
-    seen: FirstSeen,
+    seen: Seen,
     turns: Mapping[tuple[str, int], Sequence[Message]],
     terms: Terms,
 ) -> list[Finding]:

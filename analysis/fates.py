@@ -71,7 +71,13 @@ def fates(messages: Iterable[Message], listed: Sequence[Listed]) -> dict[Message
                 seen[message].append(Observation(True, final))
             for lost in () if entry.search else entry.judgement.missing:
                 seen[lost.message].append(Observation(False, final))
-    return {message: _fate(message, seen.get(message)) for message in messages}
+    # Most are acknowledged, shown and never missing.
+    return {
+        message: _fate(message, seen.get(message))
+        if message in ever_missing or message.acked_ns == NEVER or message.shown_ns == NEVER
+        else _OK
+        for message in messages
+    }
 
 
 def _fate(message: Message, observations: Sequence[Observation] | None) -> Fate:
@@ -83,7 +89,7 @@ def _fate(message: Message, observations: Sequence[Observation] | None) -> Fate:
         stale = name == "stale" and acknowledged
         return Fate(name, surfaced, message.shown_ns - message.acked_ns if stale else None)
     if shown:
-        return Fate("ok", surfaced) if surfaced else _OK
+        return Fate("ok", surfaced)
     if message.failed:
         return Fate("rejected")
     return Fate("unchecked" if acknowledged else "indeterminate")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+
+import msgspec
 
 from analysis.record import Conversation
 from goldfish.contract import Contract
@@ -14,7 +15,7 @@ from goldfish.rule.size import token_bounds, tokens_max
 from goldfish.token import read
 
 
-class Sent(NamedTuple):
+class Sent(msgspec.Struct, frozen=True, gc=False):
     """One message: what the rule knows of it, what was said, and the append that carried it.
 
     A message may be sent in several attempts: it is sent with the first that did not fail, and the first that is
@@ -88,8 +89,8 @@ def read_sent(conversation: Conversation, contract: Contract | None = None) -> d
     for entry in resent.values():
         entry.message.loose = loose and entry.message.attempts > 1
     if contract.window.tokens is not None:
-        for message, said, *_ in sent.values():
-            message.tokens_min, message.tokens_max = _tokens(said, contract)
+        for entry in sent.values():
+            entry.message.tokens_min, entry.message.tokens_max = _tokens(entry.said, contract)
     return sent
 
 
