@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import ast
-import inspect
 from pathlib import Path
-from typing import Any
 
 import jinja2
 import msgspec
 
 from goldfish.anomalies import ANOMALIES, FLAGS, POSITIONS
 from goldfish.contract import TABLES
+from goldfish.keys import keys_of, toml
 
 TEMPLATE = Path(__file__).with_name("reference.md.jinja")
 
@@ -33,27 +31,15 @@ def reference() -> str:
     )
 
 
-def _keys(settings: type[Any]) -> list[tuple[str, str, str]]:
-    """Key, default as TOML, and meaning (the attribute's docstring) of each key of a table."""
-    (body,) = ast.parse(inspect.getsource(settings)).body
-    assert isinstance(body, ast.ClassDef)
-    meanings: dict[str, str] = {}
-    for field, text in zip(body.body, body.body[1:], strict=False):
-        if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr) and isinstance(text.value, ast.Constant):
-            meanings[ast.unparse(field.target)] = " ".join(str(text.value.value).split())
-    return [(f.name, _toml(f.default), meanings.get(f.name, "")) for f in msgspec.structs.fields(settings)]
+def _keys(table: type[msgspec.Struct], *, inherited: bool = True) -> list[tuple[str, str, str]]:
+    """Key, default as TOML, and meaning of each key of a table."""
+    return [(key.name, _default(key.default), key.meaning) for key in keys_of(table, inherited=inherited)]
 
 
-def _toml(value: object) -> str:
+def _default(value: object) -> str:
     if value is None:
         return "not set"
-    if value is msgspec.NODEFAULT:
-        return "must be set"
-    if isinstance(value, tuple):
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    if isinstance(value, str):
-        return f'"{value}"'
-    return f"{value:g}" if isinstance(value, float) else str(value) if isinstance(value, int) else "{}"
+    return "must be set" if value is msgspec.NODEFAULT else toml(value)
 
 
 if __name__ == "__main__":

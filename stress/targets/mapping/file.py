@@ -208,3 +208,19 @@ ALLOWED = {
     "target.needs": 'some of ["postgres", "redis"]',
 }
 """What may stand where a wrong value was found."""
+
+PLACEHOLDERS = {
+    "user": "the person's id, as [ids] forms it",
+    "session": "the session's id, as [ids] forms it",
+    "device": "the device's name: each person has a few, such as phone and laptop",
+    "messages": "in the body of [append]: all messages, each in the form of message",
+    "id": "of a message, as [ids] forms it",
+    "role": 'who says it: "user" or "assistant", translated by [roles]',
+    "text": "what is said",
+    "limit": "how many messages are asked for; no value where all are asked for",
+    "cursor": "what the page before says of the next; no value for the first page",
+    "offset": "how many elements the pages before had",
+    "page": "the number of the page, counted from first_page",
+}
+"""What ``{…}`` may stand for, beside the names that [open] saves. Which of them a step knows is checked when the file
+is loaded."""
