@@ -276,6 +276,21 @@ def history(folder: Path, as_json: bool) -> int:
 
 
 @cli.command()
+@click.option("--host", metavar="URL", help="A memory that is already running.")
+@click.option("--target", default="", metavar="NAME|FILE", help="How it is asked, as of `goldfish run`.")
+@click.option(
+    "--contract", type=click.Path(path_type=Path, dir_okay=False), help="What the memory promises (goldfish.toml)."
+)
+@click.option("--all", "every_step", is_flag=True, help="Show every request and answer.")
+@_JSON
+def probe(host: str | None, target: str, contract: Path | None, every_step: bool, as_json: bool) -> int:
+    """One user alone, step by step: does the mapping work, and does the contract fit? Exits with 2 if not."""
+    from goldfish.cli.probing import probe as run_probe
+
+    return run_probe(target, host, contract, as_json=as_json, every_step=every_step)
+
+
+@cli.command()
 @_JSON
 def scenarios(as_json: bool) -> int:
     """List what users can be made to do."""

@@ -117,3 +117,13 @@ class Target(ABC):
             answer: the last one that it was read from.
         """
         return None
+
+    def misread_pages(self, said: int, listed: int, requests: int) -> Advice | None:  # noqa: ARG002
+        """Why a long list is not whole: for how its pages are asked for.
+
+        Args:
+            said: messages that were said.
+            listed: how many of them are listed.
+            requests: how many it took.
+        """
+        return None

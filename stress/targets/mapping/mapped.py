@@ -16,7 +16,7 @@ from goldfish.token import PREFIX, parse
 from stress.swarm.answer import Answer, AttemptError
 from stress.targets.mapping import template
 from stress.targets.mapping.file import Append, Ids, Open, Paging, RecallStep, Step, TargetFile, Turn
-from stress.targets.mapping.mistakes import Where, advise, misread
+from stress.targets.mapping.mistakes import Where, advise, misread, misread_pages
 from stress.targets.mapping.select import Select, selector
 from stress.targets.outcome import Item, Result, accepted, partial, refused, unanswered, unreadable
 from stress.targets.target import Advice, Ask, Place, Request, Target
@@ -282,6 +282,10 @@ class MappedTarget(Target):
     def misread(self, messages: Sequence[Item], items: Sequence[Item], answer: Answer) -> Advice | None:
         """Which line makes a list be misread."""
         return misread(self._file, self._where, messages, items, answer)
+
+    def misread_pages(self, said: int, listed: int, requests: int) -> Advice | None:
+        """Which line makes pages be left out."""
+        return misread_pages(self._file, self._where, said, listed, requests)
 
     def _fields(self, message: Item) -> dict[str, Any]:
         role = message.role

@@ -197,6 +197,36 @@ def misread(
     return None
 
 
+def misread_pages(file: TargetFile, where: Where, said: int, listed: int, requests: int) -> Advice | None:
+    """Which line makes pages be left out, if there is paging.
+
+    Args:
+        file: the mapping.
+        where: to name its lines.
+        said: messages that were said.
+        listed: how many of them are listed.
+        requests: how many it took.
+    """
+    table = "recall_default" if file.recall_default is not None else "recall"
+    step: RecallStep = getattr(file, table)
+    if step.paging is None:
+        return None
+    what = f"the next cursor at {step.paging.cursor}" if step.paging.cursor else f"{step.paging.offset} on a full page"
+    attempt = "does each request ask for the page after the one before it?"
+    if requests == 1 and step.paging.cursor is not None:
+        attempt = "see in the first answer where it tells how to go on, and select that"
+    elif requests == 1 and step.paging.more is not None:
+        attempt = "see in the first answer what tells that there is more, and select that"
+    elif requests == 1:
+        attempt = f"a full page has other than {step.paging.offset} elements: see how many the first answer lists"
+    return Advice(
+        expected=f"{said} messages over several pages ({what})",
+        found=f"{listed} messages in {requests} {'request' if requests == 1 else 'requests'}",
+        at=where.at(table, "paging"),
+        attempt=attempt,
+    )
+
+
 def _nothing(where: Where, table: str, step: RecallStep, messages: Sequence[Item], data: Any, elements: Any) -> Advice:
     """No message of ours was found in a list."""
     token = messages[0].id
