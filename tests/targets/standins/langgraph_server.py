@@ -1,27 +1,27 @@
 """Stands in for the LangGraph Agent Server.
 
-Follows the OpenAPI document ("LangSmith Deployment" 0.1.0) inside the ``langgraph-api`` package 0.16.7, and that package's
-server where the document is silent:
+Follows the OpenAPI document ("LangSmith Deployment" 0.1.0) inside the ``langgraph-api`` package 0.16.7, and that
+package's server where the document is silent:
 
-    POST   /threads                   {thread_id?, metadata?, if_exists?, ttl?}        → 200 thread; 409 if it exists
-    GET    /threads/{id}                                                               → 200 thread
-    DELETE /threads/{id}                                                               → 204
-    POST   /threads/{id}/state        {values, as_node?, checkpoint?, checkpoint_id?}  → 200 {checkpoint, …}
-    GET    /threads/{id}/state        ?subgraphs                                       → 200 {values, next, checkpoint, …}
-    GET    /threads/{id}/history      ?limit=10&before                                 → 200 [state, …], newest first
-    POST   /threads/{id}/runs/wait    {assistant_id, input, multitask_strategy?, …}    → 200, the values at the end
+    POST   /threads                   {thread_id?, metadata?, if_exists?, ttl?} → 200 thread; 409 if it exists
+    GET    /threads/{id}              → 200 thread
+    DELETE /threads/{id}              → 204
+    POST   /threads/{id}/state        {values, as_node?, checkpoint?, checkpoint_id?} → 200 {checkpoint, …}
+    GET    /threads/{id}/state        ?subgraphs → 200 {values, next, checkpoint, …}
+    GET    /threads/{id}/history      ?limit=10&before → 200 [state, …], newest first
+    POST   /threads/{id}/runs/wait    {assistant_id, input, multitask_strategy?, …} → 200, the values at the end
 
-Thread ids must be UUIDs (422 otherwise); what is unknown is 404; a thread without a graph takes no state (400). Errors are
-``{"detail": "…"}``. Keys travel in ``X-Api-Key``, and a request without is 403, as at a server with LangSmith's auth; self-
-hosted servers ask for none unless told to.
+Thread ids must be UUIDs (422 otherwise); what is unknown is 404; a thread without a graph takes no state (400).
+Errors are ``{"detail": "…"}``. Keys travel in ``X-Api-Key``, and a request without is 403, as at a server with
+LangSmith's auth; self-hosted servers ask for none unless told to.
 
-The one graph is called ``echo``: its state is ``{"messages": […]}``, joined as LangGraph's ``add_messages`` does (a message
-whose id is there already takes that one's place), and a run answers the last message with its text.
+The one graph is called ``echo``: its state is ``{"messages": […]}``, joined as LangGraph's ``add_messages`` does (a
+message whose id is there already takes that one's place), and a run answers the last message with its text.
 
-Left out: forks from a checkpoint (``checkpoint`` and ``checkpoint_id`` are refused), interrupts, streams, crons, assistants,
-the store, runs in the background. A run takes no time here, so that none is ever in flight: the product answers 409 to a
-state that is posted meanwhile, and queues a second run unless ``multitask_strategy`` says otherwise.
-"""  # noqa: E501
+Left out: forks from a checkpoint (``checkpoint`` and ``checkpoint_id`` are refused), interrupts, streams, crons,
+assistants, the store, runs in the background. A run takes no time here, so that none is ever in flight: the product
+answers 409 to a state that is posted meanwhile, and queues a second run unless ``multitask_strategy`` says otherwise.
+"""
 
 from __future__ import annotations
 

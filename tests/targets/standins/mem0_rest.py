@@ -1,20 +1,22 @@
 """Stands in for the REST server that mem0 ships for hosting it oneself (the folder ``server`` of its repository).
 
-Follows that server with version 2 of the library (``mem0ai`` 2.2.1, whose source tells what the server passes on to it):
+Follows that server with version 2 of the library (``mem0ai`` 2.2.1, whose source tells what the server passes on to
+it):
 
-    POST   /memories    {messages, user_id? agent_id? run_id?, infer?, metadata?, …}   → 200 {"results": [{id, memory, event, role}]}
-    GET    /memories    ?user_id&agent_id&run_id&top_k&show_expired                    → 200 {"results": [{id, memory, role, …}]}
-    DELETE /memories    ?user_id&agent_id&run_id                                       → 200 {"message"}
+    POST   /memories    {messages, user_id?, agent_id?, run_id?, infer?, …} → 200 {"results": [{id, memory, role, …}]}
+    GET    /memories    ?user_id&agent_id&run_id&top_k&show_expired         → 200 {"results": [{id, memory, role, …}]}
+    DELETE /memories    ?user_id&agent_id&run_id                            → 200 {"message"}
 
-A list holds 20 memories unless ``top_k`` asks for up to 1,000, and there is no next page. **It has no order**: pgvector, the
-store that the server comes with, is asked for any rows that match; here they come sorted by their random ids, so that nobody
-can rely on an order. Ids are made by the server. A message of role system is passed over. Keys travel in ``X-API-Key``; a
-request without is 401. Errors are ``{"detail": "…"}``: 422 for a wrong form, 400 for a value that the library refuses.
+A list holds 20 memories unless ``top_k`` asks for up to 1,000, and there is no next page. **It has no order**:
+pgvector, the store that the server comes with, is asked for any rows that match; here they come sorted by their
+random ids, so that nobody can rely on an order. Ids are made by the server. A message of role system is passed over.
+Keys travel in ``X-API-Key``; a request without is 401. Errors are ``{"detail": "…"}``: 422 for a wrong form, 400 for
+a value that the library refuses.
 
-Left out: everything that asks a model. With ``infer`` true, or left out, the product has a model extract facts and stores
-those in place of the messages; this server refuses that (400). Search, single memories, history, users, configuration. A
-list without any id (for admins only) is refused.
-"""  # noqa: E501
+Left out: everything that asks a model. With ``infer`` true, or left out, the product has a model extract facts and
+stores those in place of the messages; this server refuses that (400). Search, single memories, history, users,
+configuration. A list without any id (for admins only) is refused.
+"""
 
 from __future__ import annotations
 

@@ -1,21 +1,22 @@
 """Stands in for the OpenAI Conversations API.
 
-Follows the interface under ``/v1/conversations`` as the ``openai`` Python package 3.57.0 (generated from the product's
-OpenAPI document) and the API reference describe it:
+Follows the interface under ``/v1/conversations`` as the ``openai`` Python package 3.57.0 (generated from the
+product's OpenAPI document) and the API reference describe it:
 
-    POST   /v1/conversations                {items?, metadata?}         → 200 {id, object, created_at, metadata}
-    GET    /v1/conversations/{id}                                       → 200, the same
-    DELETE /v1/conversations/{id}                                       → 200 {id, deleted, object}
-    POST   /v1/conversations/{id}/items     {items}, at most 20         → 200 {object: "list", data, first_id, last_id, has_more}
-    GET    /v1/conversations/{id}/items     ?limit&after&order          → 200, the same; newest first unless order=asc,
-                                                                          20 items unless asked, 100 at most
+    POST   /v1/conversations               {items?, metadata?}    → 200 {id, object, created_at, metadata}
+    GET    /v1/conversations/{id}                                 → 200, the same
+    DELETE /v1/conversations/{id}                                 → 200 {id, deleted, object}
+    POST   /v1/conversations/{id}/items    {items}, at most 20    → 200 {object, data, first_id, last_id, has_more}
+    GET    /v1/conversations/{id}/items    ?limit&after&order     → 200, the same
 
-Ids are made by the server. Errors are ``{"error": {"message", "type", "param", "code"}}``; a request that is wrong is 400,
-a missing key 401, an unknown conversation 404.
+A list is newest first unless ``order=asc``; a page has 20 items unless ``limit`` asks for up to 100.
 
-Left out: all items but text messages, ``include``, single items, changing the metadata, responses. After a conversation is
-deleted its items are gone as well; the product keeps them, but offers no way to list them.
-"""  # noqa: E501
+Ids are made by the server. Errors are ``{"error": {"message", "type", "param", "code"}}``; a request that is wrong is
+400, a missing key 401, an unknown conversation 404.
+
+Left out: all items but text messages, ``include``, single items, changing the metadata, responses. After a
+conversation is deleted its items are gone as well; the product keeps them, but offers no way to list them.
+"""
 
 from __future__ import annotations
 

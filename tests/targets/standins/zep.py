@@ -1,26 +1,28 @@
 """Stands in for Zep.
 
-Follows version 4 of the interface (``https://api.getzep.com/api/v4``) as the ``zep-cloud`` Python package 4.0.1 (generated
-from the product's OpenAPI document) and the SDK reference describe it:
+Follows version 4 of the interface (``https://api.getzep.com/api/v4``) as the ``zep-cloud`` Python package 4.0.1
+(generated from the product's OpenAPI document) and the SDK reference describe it:
 
-    POST   /api/v4/users                      {user_id?, email?, first_name?, last_name?, metadata?, …}   → 201 user
-    POST   /api/v4/users/lookup               {user_id}                                                   → 200 user
-    POST   /api/v4/threads                    {user_uuid}                                                 → 201 thread
-    GET    /api/v4/threads/{uuid}                                                                         → 200 thread
-    DELETE /api/v4/threads/{uuid}                                                                         → 202 {task}
-    POST   /api/v4/threads/{uuid}/messages    {messages, ignore_roles?, return_context?, …}               → 202 {messages, task, context?}
-    GET    /api/v4/threads/{uuid}/messages    ?page_size=50&cursor&order_by=created_at&order              → 200 {items, next_cursor?, total_size}
-    GET    /api/v4/threads/{uuid}/context                                                                 → 200 {context}
+    POST   /users                      {user_id?, email?, first_name?, …}         → 201 user
+    POST   /users/lookup               {user_id}                                  → 200 user
+    POST   /threads                    {user_uuid}                                → 201 thread
+    GET    /threads/{uuid}                                                        → 200 thread
+    DELETE /threads/{uuid}                                                        → 202 {task}
+    POST   /threads/{uuid}/messages    {messages, return_context?, …}             → 202 {messages, task, context?}
+    GET    /threads/{uuid}/messages    ?page_size=50&cursor&order_by&order        → 200 {items, next_cursor?, …}
+    GET    /threads/{uuid}/context                                                → 200 {context}
 
-Ids of users, threads and messages are UUIDs made by the server; ``user_id`` is an optional name that is unique in a project
-(409 otherwise). At most 30 messages a request, as version 3 documents it. Keys travel as ``Authorization: Api-Key …``, a
-request without is 401. Errors are ``{"error": {"code", "message"}}``: 400 for a wrong request, 404 for what is unknown.
+Ids of users, threads and messages are UUIDs made by the server; ``user_id`` is an optional name that is unique in a
+project (409 otherwise). At most 30 messages a request, as version 3 documents it. Keys travel as ``Authorization:
+Api-Key …``, a request without is 401. Errors are ``{"error": {"code", "message"}}``: 400 for a wrong request, 404 for
+what is unknown.
 
-Where the reference is silent: messages are listed oldest first unless ``order`` says otherwise, a page has at most 1,000.
+Where the reference is silent: messages are listed oldest first unless ``order`` says otherwise, a page has at most
+1,000.
 
-Left out: the graph, and everything a model makes of the messages; the context is simply the latest few of them. Deleting and
-storing are done when they are acknowledged, though the product answers 202 to both and works on.
-"""  # noqa: E501
+Left out: the graph, and everything a model makes of the messages; the context is simply the latest few of them.
+Deleting and storing are done when they are acknowledged, though the product answers 202 to both and works on.
+"""
 
 from __future__ import annotations
 
