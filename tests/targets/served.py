@@ -30,7 +30,7 @@ class Product(NamedTuple):
     headers: dict[str, str]
     """What lets a request in."""
     prefix: str = ""
-    """Of every path, where the base URL has one."""
+    """Of every path."""
 
 
 PRODUCTS = {

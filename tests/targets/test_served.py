@@ -63,7 +63,7 @@ class Chat:
         }[self.server.name]
 
     def body(self, text: str) -> dict[str, Any]:
-        return {
+        bodies: dict[str, dict[str, Any]] = {
             "openai-conversations": {"items": [{"role": "user", "content": text}]},
             "langgraph-server": {"values": {"messages": [{"type": "human", "content": text, "id": text}]}},
             "mem0": {"user_id": "ada", "run_id": self.name, "infer": False,
@@ -72,7 +72,8 @@ class Chat:
             "support-history": {"entries": [{"author": "customer", "content": [{"kind": "text", "text": text}]}]},
             "chat-log": {"user": "ada", "from": "human", "text": text, "message_id": text},
             "companion": {"person": "ada", "topic": self.name, "say": text},
-        }[self.server.name]  # fmt: skip
+        }  # fmt: skip
+        return bodies[self.server.name]
 
     def say(self, text: str, body: dict[str, Any] | None = None) -> int:
         key = {"Idempotency_Key": uuid.uuid4().hex} if self.server.name == "companion" else {}

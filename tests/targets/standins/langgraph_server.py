@@ -1,14 +1,14 @@
 """Stands in for the LangGraph Agent Server.
 
 Follows the OpenAPI document ("LangSmith Deployment" 0.1.0) inside the ``langgraph-api`` package 0.16.7, and that
-package's server where the document is silent:
+package's server where the document is silent. Answers were compared with those of its in-memory server:
 
     POST   /threads                   {thread_id?, metadata?, if_exists?, ttl?} → 200 thread; 409 if it exists
     GET    /threads/{id}              → 200 thread
     DELETE /threads/{id}              → 204
     POST   /threads/{id}/state        {values, as_node?, checkpoint?, checkpoint_id?} → 200 {checkpoint, …}
     GET    /threads/{id}/state        ?subgraphs → 200 {values, next, checkpoint, …}
-    GET    /threads/{id}/history      ?limit=10&before → 200 [state, …], newest first
+    GET    /threads/{id}/history      ?limit=10&before → 200 [state, …], newest first; POST takes the same as a body
     POST   /threads/{id}/runs/wait    {assistant_id, input, multitask_strategy?, …} → 200, the values at the end
 
 Thread ids must be UUIDs (422 otherwise); what is unknown is 404; a thread without a graph takes no state (400).
@@ -105,7 +105,7 @@ class Subgraphs(Strict):
 
 
 class Past(Strict):
-    """Parameters of the history."""
+    """Parameters of the history, or its body."""
 
     limit: Annotated[int, Meta(ge=1, le=1000)] = 10
     before: str | None = None
@@ -219,7 +219,7 @@ class Threads:
         return web.json_response(thread.states[-1] if thread.states else EMPTY)
 
     async def history(self, request: web.Request) -> web.Response:
-        past = query(request, Past)
+        past = query(request, Past) if request.method == "GET" else await body(request, Past)
         states = self._of(request).states[::-1]
         if past.before is not None:
             ids = [state["checkpoint_id"] for state in states]
@@ -229,7 +229,7 @@ class Threads:
     async def wait(self, request: web.Request) -> web.Response:
         new = await body(request, NewRun)
         if new.assistant_id != GRAPH:
-            raise RefusedError(404, f"Assistant '{new.assistant_id}' not found")
+            raise RefusedError(422, f"Invalid assistant: '{new.assistant_id}'.")
         name = _uuid(request.match_info["id"])
         if name not in self._threads and new.if_not_exists == "create":
             self._threads[name] = Thread(name, {})
@@ -259,13 +259,16 @@ def _uuid(text: str) -> str:
 
 
 def _message(message: Message) -> dict[str, Any]:
+    kind = TYPES[message.type or message.role or ""]
+    tools: dict[str, Any] = {"tool_calls": [], "invalid_tool_calls": [], "usage_metadata": None} if kind == "ai" else {}
     return {
         "content": message.content,
         "additional_kwargs": message.additional_kwargs,
         "response_metadata": message.response_metadata,
-        "type": TYPES[message.type or message.role or ""],
+        "type": kind,
         "name": message.name,
         "id": message.id or str(uuid.uuid4()),
+        **tools,
     }
 
 
@@ -279,6 +282,7 @@ def served() -> web.Application:
         web.post("/threads/{id}/state", threads.post_state),
         web.get("/threads/{id}/state", threads.get_state),
         web.get("/threads/{id}/history", threads.history),
+        web.post("/threads/{id}/history", threads.history),
         web.post("/threads/{id}/runs/wait", threads.wait),
     ]
     return application(routes, lambda _, detail: {"detail": detail}, header="X-Api-Key", value=KEY, keyless=403)
