@@ -15,7 +15,7 @@ from analysis.columns import Codes, Ints, Manner, Table
 from analysis.proof.features import Mask
 from analysis.proof.prove import Proof
 
-OPERATIONS = ("append", "recall", "delete")
+OPERATIONS = ("append", "recall", "delete", "touch")
 
 
 class Proven:
