@@ -100,6 +100,7 @@ class Someone:
 
     def listed(self, place: Place, limit: int | None = None, *, by_user: bool = False) -> list[Item]:
         """What a recall lists, but for what the service wrote by itself."""
+        limit = self.target.asked(limit, by_user=by_user)
         result = _done("recall", self.target.recall(self.ask, place, limit, by_user=by_user))
         return [item for item in result.items or [] if item.role != "system"]
 
@@ -131,6 +132,7 @@ def test_a_limit_lists_the_newest(server: Server) -> None:
 @pytest.mark.parametrize("server", ["langgraph-server", "mem0"], indirect=True)
 def test_where_there_is_no_limit_all_is_listed(server: Server) -> None:
     someone = Someone(server)
+    assert someone.target.asked(3, by_user=False) is None
     place = someone.session()
     said = someone.talk(place, 4)
     assert in_any_order(server, someone.listed(place, 3)) == in_any_order(server, said)
