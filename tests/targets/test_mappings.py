@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -50,11 +51,8 @@ def _done(step: str, result: Result) -> Result:
 class Someone:
     """A person who speaks to a server through a mapping."""
 
-    def __init__(self, server: Server, *change: str) -> None:
-        text = server.product.target.read_text(encoding="utf-8")
-        if change:
-            assert change[0] in text
-            text = text.replace(*change)
+    def __init__(self, server: Server, text: str | None = None) -> None:
+        text = text if text is not None else server.product.target.read_text(encoding="utf-8")
         path = str(server.product.target)
         self.loaded: Loaded = load(Source(server.name, path, text), server.product.environment)
         self.target = self.loaded.target
@@ -146,6 +144,18 @@ def test_a_deleted_session_is_empty(server: Server) -> None:
     assert someone.listed(place) == []
 
 
+@pytest.mark.parametrize("server", ["langgraph-server"], indirect=True)
+def test_the_runs_that_the_mapping_tells_of_in_a_comment(server: Server) -> None:
+    text = server.product.target.read_text(encoding="utf-8")
+    turn = "\n".join(re.findall(r"^#   (\[turn\]|(?:path|body|reply) = .*)$", text, re.M))
+    append = re.compile(r"^\[append\]\n.*?(?=^\[)", re.M | re.S)
+    someone = Someone(server, append.sub(turn.replace('"free"', '"echo"') + "\n\n", text))
+    assert someone.target.replies == "echo"
+    place = someone.session()
+    said = someone.talk(place, 3)
+    assert someone.listed(place) == said
+
+
 WRONG = [
     ("openai-conversations", 'type = "message"', 'kind = "message"'),
     ("openai-conversations", 'text = "content"', 'text = "text"'),
@@ -182,7 +192,9 @@ WRONG = [
     ("server", "right", "wrong"), WRONG, indirect=["server"], ids=[f"{case[0]}: {case[2]}" for case in WRONG]
 )
 def test_a_mapping_that_is_wrong_shows(server: Server, right: str, wrong: str) -> None:
-    someone = Someone(server, right, wrong)
+    text = server.product.target.read_text(encoding="utf-8")
+    assert right in text
+    someone = Someone(server, text.replace(right, wrong))
     try:
         place, _ = someone.session(0), someone.session(1)
         said = in_any_order(server, someone.talk(place, TURNS))
