@@ -106,7 +106,7 @@ def _what(row: Operation, findings: list[Finding]) -> Text:
     elif isinstance(row, Delete):
         text.append(f"deletes session {plain(row.session or '', 80)}", "bold")
     else:
-        text.append("asks for something else", "bold")
+        text.append("opens the session, or asks for something else", "bold")
     if row.outcome != "ok":
         why = ", ".join(str(part) for part in (row.reason, row.status) if part is not None)
         text.append(f"  {'failed' if row.outcome == 'fail' else 'indeterminate'} ({why})", _OUTCOMES[row.outcome])

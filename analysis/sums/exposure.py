@@ -48,11 +48,10 @@ class Exposure:
         conversation = checked.conversation
         process, scenario = conversation.process, conversation.scenario
         user = conversation.tenant or "", conversation.user
-        for rows in (conversation.appends, conversation.recalls, conversation.deletes):
-            for _, row in rows:
-                if row.reason != "killed" and self._episodes.met(process, row.start_ns, row.end_ns) is not None:
-                    self.requests += 1
-                    self.failed += row.outcome != "ok"
+        for _, row in conversation.operations():
+            if row.reason != "killed" and self._episodes.met(process, row.start_ns, row.end_ns) is not None:
+                self.requests += 1
+                self.failed += row.outcome != "ok"
         last: int | None = None
         for entry, lost_in in zip(checked.listed, self._onsets(checked), strict=True):
             if not entry.judgement.checked:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from analysis.check import Checked
 from analysis.proof.proven import Proven
-from goldfish.oplog import Append, Recall
+from goldfish.oplog import Operation
 
 
 class Failure(NamedTuple):
@@ -17,7 +18,7 @@ class Failure(NamedTuple):
 
     scenario: str
     kind: str
-    """append · recall · delete"""
+    """append · recall · delete · touch: to open a session, or to prolong it"""
     outcome: str
     """fail · info: nobody knows whether it was done"""
     why: str
@@ -33,10 +34,15 @@ class Failures:
     def add(self, checked: Checked) -> None:
         """Take in one judged conversation."""
         conversation = checked.conversation
-        for rows in (conversation.appends, conversation.recalls, conversation.deletes):
+        kinds: dict[str, Sequence[tuple[int, Operation]]] = {
+            "append": conversation.appends,
+            "recall": conversation.recalls,
+            "delete": conversation.deletes,
+            "touch": conversation.touches,
+        }
+        for kind, rows in kinds.items():
             for _, row in rows:
                 if row.outcome != "ok" and row.reason != "killed":
-                    kind = "append" if isinstance(row, Append) else "recall" if isinstance(row, Recall) else "delete"
                     self.number[Failure(row.scenario, kind, row.outcome, _why(row.reason, row.status))] += 1
 
     def add_proven(self, proven: Proven) -> None:
