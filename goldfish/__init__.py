@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stress.swarm.user import MemoryUser
+    from stress.targets.host.library import Library, Message, Surroundings
 
-__all__ = ["MemoryUser"]
+__all__ = ["Library", "MemoryUser", "Message", "Surroundings"]
 
 
 def __getattr__(name: str) -> Any:
@@ -16,4 +17,8 @@ def __getattr__(name: str) -> Any:
         from stress.swarm.user import MemoryUser
 
         return MemoryUser
+    if name in __all__:
+        from stress.targets.host import library
+
+        return getattr(library, name)
     raise AttributeError(f"module 'goldfish' has no attribute '{name}'")
