@@ -75,17 +75,18 @@ class SqlalchemySessions(Sessions):
 
     async def start(self, surroundings: Surroundings) -> None:
         """Create the engine that all sessions share, and the tables."""
+        from agents.extensions.memory import SQLAlchemySession
         from sqlalchemy.ext.asyncio import create_async_engine
 
         self._engine = create_async_engine(surroundings.postgres.replace("postgresql://", "postgresql+asyncpg://"))
-        await self._items("", 0)
+        await SQLAlchemySession("", engine=self._engine, create_tables=True).get_items(0)
 
     @asynccontextmanager
     async def session(self, name: str) -> AsyncIterator[Any]:
         """A session on the engine."""
         from agents.extensions.memory import SQLAlchemySession
 
-        yield SQLAlchemySession(name, engine=self._engine, create_tables=True)
+        yield SQLAlchemySession(name, engine=self._engine)
 
     async def close(self) -> None:
         """Disconnect."""
