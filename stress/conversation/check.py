@@ -19,7 +19,7 @@ from goldfish.rule import NEVER
 from goldfish.rule.size import tokens_max
 from goldfish.token import Token, read
 from stress.conversation.ledger import Entry, Ledger
-from stress.targets.reference import Item
+from stress.targets.outcome import Item
 
 _POSITIONS = ("blank", "head", "gap", "tail", "unplaced")
 

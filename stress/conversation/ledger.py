@@ -11,7 +11,7 @@ from goldfish.rule import NEVER, Delete, Expiry, Message, Touch, terms_of
 from goldfish.rule.expiry import TouchKind
 from goldfish.rule.size import token_bounds
 from goldfish.token import Person, Series, mark
-from stress.targets.reference import Item
+from stress.targets.outcome import Item
 
 MESSAGES_MAX = 10_000
 """Messages in one conversation: no person says so much, and every recall would be held against all of them."""
@@ -114,8 +114,27 @@ class Ledger:
         self._in_flight: set[int] = set()
         self._waiting: list[tuple[set[int], Callable[[], None]]] = []
 
-    def begin(self, device: str, session: int, messages: Sequence[tuple[str, str]], start_ns: int) -> list[Entry]:
+    @property
+    def next_turn(self) -> int:
+        """The number of a turn that begins with the next append."""
+        return self._batches
+
+    def begin(
+        self,
+        device: str,
+        session: int,
+        messages: Sequence[tuple[str, str | None]],
+        start_ns: int,
+        turn: int | None = None,
+    ) -> list[Entry]:
         """Enter the messages (role, text) of an append that starts now; its end must follow.
+
+        Args:
+            device: who says it.
+            session: where.
+            messages: role and text of each; no text: the service repeats what was said before it, word for word.
+            start_ns: when.
+            turn: the turn they belong to; not given, one of their own.
 
         Raises:
             UsageError: the conversation would not end.
@@ -131,16 +150,18 @@ class Ledger:
             self._series[device, session] = known
         session_id, series = known
         said = []
+        turn = batch if turn is None else turn
+        content = ""
         for place, (role, text) in enumerate(messages):
             token = series.token(seq)
-            item = Item(token, role, mark(token, text))
-            entry = Entry(device, seq, session_id, start_ns, batch, place, role, item=item)
+            content = content if text is None else mark(token, text)
+            item = Item(token, role, content)
+            entry = Entry(device, seq, session_id, start_ns, batch, place, role, turn, item=item)
             said.append(entry)
             self.items.append(item)
             seq += 1
         if self.terms.sized:
             for entry in said:
-                entry.turn = batch
                 entry.tokens_min, entry.tokens_max = self._tokens(entry.content)
         self.entries += said
         self.standing += said

@@ -94,12 +94,12 @@ class Closing:
                     self._empty.set()
 
     def _close(self, conversation: Conversation) -> None:
-        chats = [Chat(conversation, session) for session in sorted(conversation.sessions)]
+        chats = [Chat(self._run.target, conversation, session) for session in sorted(conversation.sessions)]
         for name in sorted({entry.device for entry in conversation.ledger.entries}):
             device = Device(self._run, conversation.person, name, phase="final")
             device.recall(chats[-1])
             device.drop_connection()
-        if not self._run.owned:
+        if not self._run.owned and self._run.target.deletes:
             device = Device(self._run, conversation.person, name, phase="final")
             for chat in chats:
                 device.forget(chat)

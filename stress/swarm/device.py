@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from gevent import GreenletExit
+from gevent.lock import BoundedSemaphore
 
 from goldfish import oplog
 from goldfish.oplog import Phase
@@ -17,10 +18,9 @@ from goldfish.token import Person
 from stress.conversation import check
 from stress.conversation.ledger import Entry, Ledger
 from stress.conversation.texts import Script
-from stress.swarm import exchange
-from stress.swarm.exchange import Result
 from stress.swarm.http import Answer, AttemptError, Connection, Cookies
-from stress.targets.reference import Request
+from stress.targets.outcome import KILLED
+from stress.targets.target import Place, Request, Result, Target
 
 if TYPE_CHECKING:
     from stress.swarm.lifecycle import Run
@@ -46,7 +46,7 @@ class RequestFailedError(ShownError):
 class Conversation:
     """One conversation from its first message to its final recall."""
 
-    __slots__ = ("checked", "ledger", "lossy", "person", "scenario", "script", "sessions", "user_id", "wrong")
+    __slots__ = ("checked", "ledger", "lossy", "person", "places", "scenario", "script", "sessions", "user_id", "wrong")
 
     def __init__(self, scenario: str, person: Person, ledger: Ledger, script: Script) -> None:
         self.scenario = scenario
@@ -54,6 +54,8 @@ class Conversation:
         self.user_id = person.id
         self.ledger = ledger
         self.script = script
+        self.places: dict[int, Place] = {}
+        """Sessions as the target knows them."""
         self.sessions: set[int] = set()
         """Sessions that something was said in."""
         self.checked = self.lossy = self.wrong = 0
@@ -63,18 +65,22 @@ class Conversation:
 class Chat:
     """A session as a story holds it: where things are said and looked up."""
 
-    __slots__ = ("conversation", "session", "session_id")
+    __slots__ = ("conversation", "place", "session", "session_id")
 
-    def __init__(self, conversation: Conversation, session: int) -> None:
+    def __init__(self, target: Target, conversation: Conversation, session: int) -> None:
         self.conversation = conversation
         self.session = session
         self.session_id = conversation.person.session(session)
+        place = conversation.places.get(session)
+        if place is None:
+            place = conversation.places[session] = target.place(conversation.user_id, self.session_id)
+        self.place = place
 
 
 class Device:
     """One device of one person."""
 
-    __slots__ = ("_connection", "_cookies", "_phase", "_session", "name", "person", "run")
+    __slots__ = ("_connection", "_cookies", "_phase", "_row", "_session", "name", "person", "run")
 
     def __init__(self, run: Run, person: Person, name: str, phase: Phase | None = None) -> None:
         self.run = run
@@ -84,21 +90,40 @@ class Device:
         self._cookies = Cookies()
         self._connection: Connection | None = None
         self._session: int | None = None
+        self._row: oplog.Operation | None = None
 
     def say(self, chat: Chat) -> None:
-        """Say the next thing; message and reply go to the memory in one append."""
+        """Say the next thing; message and reply go to the memory in one append, if it takes several at a time."""
         turn = chat.conversation.script.turn()
         self.append(chat, [("user", turn.user), ("assistant", turn.assistant)])
 
     def append(self, chat: Chat, messages: list[tuple[str, str]]) -> None:
-        """Send messages (role, text) in one append."""
+        """Send messages (role, text) in one append.
+
+        A target that takes one message at a time gets as many appends; where the service writes the replies, those
+        given here are not said.
+        """
+        target, ledger = self.run.target, chat.conversation.ledger
+        said: list[tuple[str, str | None]] = list(messages)
+        if target.replies != "ours":
+            said = [(role, text) for role, text in messages if role != "assistant"]
+        if target.batches and target.replies != "echo":
+            if said:
+                self._append(chat, said, None)
+            return
+        turn = ledger.next_turn
+        for message in said:
+            self._append(chat, [message, ("assistant", None)] if target.replies == "echo" else [message], turn)
+
+    def _append(self, chat: Chat, messages: list[tuple[str, str | None]], turn: int | None) -> None:
         run, conversation, ledger = self.run, chat.conversation, chat.conversation.ledger
+        if not (chat.place.open or self._opened(chat)):
+            return
         conversation.sessions.add(chat.session)
         number = run.recorder.next_id()
         start_ns = time.monotonic_ns()
-        said = ledger.begin(self.name, chat.session, messages, start_ns)
+        said = ledger.begin(self.name, chat.session, messages, start_ns, turn)
         touch = ledger.touch("append", chat.session_id, start_ns) if ledger.expires else None
-        request = run.target.append(conversation.user_id, chat.session_id, [entry.item for entry in said])
         row = oplog.Append(
             id=number,
             scenario=conversation.scenario,
@@ -111,10 +136,10 @@ class Device:
             outcome="info",
             messages=[_said(entry) for entry in said],
         )
-        result = exchange.KILLED
+        result = KILLED
         try:
-            answer = self._attempt(request, row, chat.session)
-            result = exchange.of_append(run.target, [entry.item.id for entry in said], answer)
+            self._begin(row, chat)
+            result = run.target.append(self._ask, chat.place, [entry.item for entry in said])
         finally:
             self._end(row, result)
             run.recorder.write(row)
@@ -126,8 +151,10 @@ class Device:
     def recall(self, chat: Chat, limit: int | None = None) -> None:
         """Look back: at the session, or at everything of the person where the conversation spans all sessions."""
         run, conversation, ledger = self.run, chat.conversation, chat.conversation.ledger
-        session_id = None if ledger.scope == "user" else chat.session_id
-        request = run.target.recall(conversation.user_id, session_id, limit)
+        if not (chat.place.open or self._opened(chat)):
+            return
+        by_user = ledger.scope == "user"
+        session_id = None if by_user else chat.session_id
         capacity = ledger.terms.capacity(limit)
         number = run.recorder.next_id()
         start_ns = time.monotonic_ns()
@@ -145,11 +172,11 @@ class Device:
             view=ledger.scope,
             limit=limit,
         )
-        result = exchange.KILLED
+        result = KILLED
         listing: check.Listing | None = None
         try:
-            answer = self._attempt(request, row, chat.session)
-            result = exchange.of_recall(run.target, answer)
+            self._begin(row, chat)
+            result = run.target.recall(self._ask, chat.place, limit, by_user=by_user)
         finally:
             self._end(row, result)
             if result.items is not None:
@@ -167,7 +194,8 @@ class Device:
     def forget(self, chat: Chat) -> None:
         """Delete a session."""
         run, conversation, ledger = self.run, chat.conversation, chat.conversation.ledger
-        request = run.target.delete(conversation.user_id, chat.session_id)
+        if not (chat.place.open or self._opened(chat)):
+            return
         number = run.recorder.next_id()
         start_ns = time.monotonic_ns()
         touch = ledger.touch("other", chat.session_id, start_ns) if ledger.expires else None
@@ -183,10 +211,10 @@ class Device:
             end_ns=start_ns,
             outcome="info",
         )
-        result = exchange.KILLED
+        result = KILLED
         try:
-            answer = self._attempt(request, row, chat.session)
-            result = exchange.of_delete(answer)
+            self._begin(row, chat)
+            result = run.target.delete(self._ask, chat.place)
         finally:
             self._end(row, result)
             run.recorder.write(row)
@@ -195,39 +223,81 @@ class Device:
             ledger.end_delete(delete, result.outcome, row.end_ns)
         run.report("delete", conversation.scenario, start_ns, row.end_ns, _failure(result))
 
+    def _opened(self, chat: Chat) -> bool:
+        """Open a session that is not open yet, unless another device does so just now; whether it is open then."""
+        run, conversation, ledger, place = self.run, chat.conversation, chat.conversation.ledger, chat.place
+        if place.lock is None:
+            place.lock = BoundedSemaphore()
+        with place.lock:
+            if place.open:
+                return True
+            number = run.recorder.next_id()
+            start_ns = time.monotonic_ns()
+            touch = ledger.touch("other", chat.session_id, start_ns) if ledger.expires else None
+            row = oplog.Touch(
+                id=number,
+                scenario=conversation.scenario,
+                user=conversation.user_id,
+                session=chat.session_id,
+                conversation=ledger.name,
+                device=self.name,
+                start_ns=start_ns,
+                end_ns=start_ns,
+                outcome="info",
+            )
+            result = KILLED
+            try:
+                self._begin(row, chat)
+                result = run.target.open(self._ask, place)
+            finally:
+                self._end(row, result)
+                run.recorder.write(row)
+                if touch is not None:
+                    ledger.touched(touch, result.outcome, row.end_ns, ())
+            place.open = result.outcome == "ok"
+            run.report("touch", conversation.scenario, start_ns, row.end_ns, _failure(result))
+            return place.open
+
     def drop_connection(self) -> None:
         """Go offline; the next request opens a new connection."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
-    def _attempt(self, request: Request, row: oplog.Operation, session: int) -> Answer | AttemptError:
-        """One attempt; the row learns whether it went over a connection that was used before."""
-        run, connection = self.run, self._connection
-        policy = run.connection
-        if policy == "session" and session != self._session:
+    def _begin(self, row: oplog.Operation, chat: Chat) -> None:
+        """From now on, requests belong to a row."""
+        if self.run.connection == "session" and chat.session != self._session:
             self.drop_connection()
-            connection = None
-        self._session = session
+        self._session = chat.session
+        chat.place.device = self.name
+        self._row = row
+
+    def _ask(self, request: Request) -> Answer:
+        """One attempt; the row learns whether it went over a connection that was used before.
+
+        Raises:
+            AttemptError: there is no whole answer.
+        """
+        run, connection, row = self.run, self._connection, self._row
+        assert row is not None
         try:
             if connection is None or not connection.usable:
-                connection = self._connection = Connection(run.endpoint)
+                connection = self._connection = Connection(run.endpoint, run.endpoint.timeout_s)
             elif connection.used:
                 row.connection = "kept"
             answer = connection.exchange(
-                run.endpoint.request(
-                    request.method, request.path, run.recorder.request_id(row.id), self._cookies.header, request.body
-                )
+                run.endpoint.request(request, run.recorder.request_id(row.id), self._cookies.header),
+                run.endpoint.timeout_s,
             )
-        except AttemptError as error:
+        except AttemptError:
             self._connection = None
-            return error
+            raise
         except GreenletExit:
             self.drop_connection()
             raise
         if answer.cookies:
             self._cookies.take(answer.cookies)
-        if policy == "request":
+        if run.connection == "request":
             self.drop_connection()
         return answer
 
@@ -257,7 +327,7 @@ class Device:
 def _said(entry: Entry) -> oplog.Said:
     return oplog.Said(
         seq=entry.seq,
-        turn=entry.batch,
+        turn=entry.turn,
         role=entry.item.role,
         text=entry.item.content[: oplog.TEXT_CHARS_MAX],
         bytes=len(entry.item.content.encode()),

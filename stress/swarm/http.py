@@ -9,8 +9,10 @@ certificates are verified, nothing is followed.
 from __future__ import annotations
 
 import ssl
+from collections.abc import Callable
 from http.cookies import CookieError, SimpleCookie
 from time import monotonic
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from gevent import get_hub, getcurrent, socket
@@ -23,6 +25,9 @@ from stress.swarm.answer import Answer as Answer
 from stress.swarm.answer import AttemptError as AttemptError
 from stress.swarm.wire import TlsWire, Wire
 
+if TYPE_CHECKING:
+    from stress.targets.target import Request
+
 COOKIE_CHARS_MAX = 4096
 TIMEOUT_S = 10.0
 FRESH_S = 0.01
@@ -30,10 +35,32 @@ FRESH_S = 0.01
 _PORTS = {"http": 80, "https": 443}
 
 
+class Manner(NamedTuple):
+    """What a target wants of every request."""
+
+    headers: str = ""
+    """Lines, each with its end."""
+    tls: ssl.SSLContext | None = None
+    """How to trust, and to be trusted; None: as this machine does."""
+    timeout_s: float = TIMEOUT_S
+    mask: Callable[[str], str] = str
+    """Takes what is secret out of a text for people."""
+
+
 class Endpoint:
     """Where a deployment listens: scheme, host, port, path prefix and the TLS context."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, manner: Manner = Manner()) -> None:  # noqa: B008 - it is frozen
+        """Read an address.
+
+        Args:
+            url: the address.
+            manner: what every request to it has.
+
+        Raises:
+            UsageError: it is none, or holds a secret.
+        """
+        shown = manner.mask(url)
         try:
             parts = urlsplit(url)
             port = parts.port
@@ -43,11 +70,11 @@ class Endpoint:
             raise UsageError("the host carries a user name or password; they would end in logs: give the URL without")
         if parts.scheme not in _PORTS or not parts.hostname:
             raise UsageError(
-                f"'{url}' is no HTTP address; expected e.g. http://127.0.0.1:8080, with http:// or https://"
+                f"'{shown}' is no HTTP address; expected e.g. http://127.0.0.1:8080, with http:// or https://"
             )
         if parts.query or parts.fragment:
             raise UsageError(
-                f"'{url}' has a query or a fragment; expected scheme, host, port and perhaps a path prefix"
+                f"'{shown}' has a query or a fragment; expected scheme, host, port and perhaps a path prefix"
             )
         self.scheme = parts.scheme
         self.host = parts.hostname
@@ -55,22 +82,28 @@ class Endpoint:
         self.addresses = Addresses(self.host, self.port)
         self.authority = parts.netloc
         self.headers = (
-            f" HTTP/1.1\r\nHost: {self.authority}\r\n"
+            f" HTTP/1.1\r\nHost: {self.authority}\r\n{manner.headers}"
             "Accept: application/json\r\nAccept-Encoding: identity\r\nUser-Agent: goldfish\r\nX-Request-Id: "
         )
         """What stands in every request between its path and its id."""
         self.prefix = parts.path.rstrip("/")
-        self.tls = ssl.create_default_context() if parts.scheme == "https" else None
+        self.timeout_s = manner.timeout_s
+        self.tls = (manner.tls or ssl.create_default_context()) if parts.scheme == "https" else None
+        self.mask = manner.mask
+        """Takes what is secret out of a text for people."""
+        self._shown = manner.mask(f"{self.scheme}://{self.authority}{self.prefix}")
 
-    def request(self, method: str, path: str, request_id: str, cookies: bytes, body: bytes) -> bytes:
+    def request(self, request: Request, request_id: str, cookies: bytes) -> bytes:
         """The bytes of one request."""
-        head = f"{method} {self.prefix}{path}{self.headers}{request_id}\r\n"
+        body = request.body
+        head = f"{request.method} {self.prefix}{request.path}{self.headers}{request_id}\r\n{request.headers}"
         if body:
             head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
-        return b"%b%b\r\n%b" % (head.encode("ascii"), cookies, body)
+        return b"%b%b\r\n%b" % (head.encode("latin-1"), cookies, body)
 
     def __str__(self) -> str:
-        return f"{self.scheme}://{self.authority}{self.prefix}"
+        """The address without secrets."""
+        return self._shown
 
 
 class Cookies:

@@ -64,11 +64,13 @@ def open_plan(options: Any, host: str | None, classes: list[Any], users: int) ->
         raise UsageError("every scenario is skipped: " + "; ".join(f"{s.scenario}: {s.reason}" for s in skipped))
     meanings = {cls.scenario(): cls.meaning() for cls in sorted(scenarios, key=lambda cls: cls.scenario())}
     name, tag = _new_name()
+    target = ReferenceTarget()
     endpoint = Endpoint(host)
     deployment = _deployment(options.goldfish_deployment)
     # Ours has this form, and if a defect empties it that is a finding, no obstacle.
     by_user = any(cls.scope == "user" for cls in scenarios) and not deployment
-    for problem in check_target(endpoint, ReferenceTarget(), Person(tag, 0, 0), by_user=by_user):
+    patience_s = settings.contract.settle_s
+    for problem in check_target(endpoint, target, Person(tag, 0, 0), by_user=by_user, patience_s=patience_s):
         log.warning(problem)
         tell("problem", message=problem)
     plan = Plan(

@@ -107,7 +107,7 @@ class MemoryUser(User):  # type: ignore[misc]
             conversation = Conversation(self.scenario(), self.person, ledger, script)
             self._conversations.append(conversation)
             self._run.opened(conversation)
-        return Chat(self._conversations[-1], number)
+        return Chat(self._run.target, self._conversations[-1], number)
 
     def together(self, *actions: Callable[[], None]) -> None:
         """Do several things in the same instant, and go on when all are done."""

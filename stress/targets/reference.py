@@ -5,32 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 from urllib.parse import quote
 
 import msgspec
 
-from stress.swarm.http import Answer
-
-
-class Item(msgspec.Struct, frozen=True, gc=False):
-    """One message as it is sent, or one element of a recalled list."""
-
-    id: str
-    role: str
-    content: str
-
-
-class Request(msgspec.Struct, frozen=True, gc=False):
-    """A request in the target's own terms."""
-
-    method: str
-    path: str
-    body: bytes = b""
-
-
-class UnreadableError(Exception):
-    """A 2xx answer that has not the form the interface promises."""
+from stress.swarm.answer import Answer, AttemptError
+from stress.targets.outcome import UnreadableError, accepted, partial, refused, unanswered, unreadable
+from stress.targets.target import Advice, Ask, Item, Place, Request, Result, Target
 
 
 class _Batch(msgspec.Struct, gc=False):
@@ -56,39 +38,69 @@ _receipts = msgspec.json.Decoder(_Receipt)
 _histories = msgspec.json.Decoder(_History)
 
 
-class ReferenceTarget:
-    """Append, recall and delete in HTTP."""
+class ReferenceTarget(Target):
+    """Append, recall and delete as ``docs/http-interface.md`` describes them."""
 
-    name = "reference"
+    name: ClassVar[str] = "reference"
 
-    def append(self, user: str, session: str, messages: Sequence[Item]) -> Request:
+    def append(self, ask: Ask, place: Place, messages: Sequence[Item]) -> Result:
         """Messages for one session of a user."""
-        return Request("POST", f"{_path(user, session)}/messages", _encode(_Batch(messages)))
+        path = f"{_path(place.user, place.session)}/messages"
+        try:
+            answer = ask(Request("POST", path, _encode(_Batch(messages))))
+        except AttemptError as error:
+            return unanswered(error, write=True)
+        if not 200 <= answer.status < 300:
+            return refused(answer, write=True)
+        try:
+            stored = _read(_receipts, answer).stored
+        except UnreadableError:
+            return unreadable(answer, write=True)
+        ids = [message.id for message in stored]
+        return accepted(answer) if ids == [message.id for message in messages] else partial(answer)
 
-    def recall(self, user: str, session: str | None, limit: int | None) -> Request:
-        """The history of one session, or of all of the user's when ``session`` is None."""
+    def recall(self, ask: Ask, place: Place, limit: int | None, *, by_user: bool) -> Result:
+        """The history of one session, or of all of the user's."""
         query = f"?limit={limit}" if limit is not None else ""
-        return Request("GET", f"{_path(user, session)}/messages{query}")
+        path = _path(place.user, None if by_user else place.session)
+        try:
+            answer = ask(Request("GET", f"{path}/messages{query}"))
+        except AttemptError as error:
+            return unanswered(error, write=False)
+        if answer.status == 404:
+            return accepted(answer, [])
+        if not 200 <= answer.status < 300:
+            return refused(answer, write=False)
+        try:
+            return accepted(answer, _read(_histories, answer).messages)
+        except UnreadableError:
+            return unreadable(answer, write=False)
 
-    def delete(self, user: str, session: str) -> Request:
+    def delete(self, ask: Ask, place: Place) -> Result:
         """Forget one session."""
-        return Request("DELETE", _path(user, session))
+        try:
+            answer = ask(Request("DELETE", _path(place.user, place.session)))
+        except AttemptError as error:
+            return unanswered(error, write=True)
+        if 200 <= answer.status < 300 or answer.status == 404:
+            return accepted(answer)
+        return refused(answer, write=True)
 
-    def stored(self, answer: Answer) -> list[str]:
-        """The ids a 2xx answer to an append acknowledges, in its order.
-
-        Raises:
-            UnreadableError: the answer has another form.
-        """
-        return [message.id for message in _read(_receipts, answer).stored]
-
-    def listed(self, answer: Answer) -> list[Item]:
-        """The list in a 2xx answer to a recall.
-
-        Raises:
-            UnreadableError: the answer has another form.
-        """
-        return _read(_histories, answer).messages
+    def advise(self, step: str, answer: Answer | None) -> Advice:
+        """The form that was expected."""
+        listed = '2xx with {"messages": [{"id": …, "role": …, "content": …}]}'
+        expected = {
+            "append": '2xx with {"stored": [{"id": …}]}, the ids of what was sent',
+            "recall": listed,
+            "recall by user": f"{listed}, over all sessions of the user",
+        }.get(step, "2xx")
+        attempt = ""
+        if step == "recall by user":
+            attempt = "if the memory has no recall over all sessions of a user, say scope = ['session'] in the contract"
+        elif answer is not None and "json" in answer.content_type and 200 <= answer.status < 300:
+            attempt = "answer in the form that docs/http-interface.md describes; every listed element needs these three"
+            attempt += ". If yours has another form, describe it in a mapping: `goldfish init` writes one"
+        return Advice(expected=expected, attempt=attempt)
 
 
 @lru_cache(maxsize=16384)

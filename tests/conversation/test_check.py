@@ -7,7 +7,7 @@ import pytest
 from goldfish.token import Person, Token
 from stress.conversation import check
 from stress.conversation.ledger import Entry, Ledger
-from stress.targets.reference import Item
+from stress.targets.outcome import Item
 
 ADA, BEN = Person("aaaaaa", 0, 1), Person("aaaaaa", 0, 2)
 

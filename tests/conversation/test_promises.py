@@ -11,7 +11,7 @@ from goldfish.rule import NEVER, Touch
 from goldfish.token import Person, Token
 from stress.conversation import check
 from stress.conversation.ledger import Entry, Ledger
-from stress.targets.reference import Item
+from stress.targets.outcome import Item
 
 ADA, BEN = Person("aaaaaa", 0, 1), Person("aaaaaa", 0, 2)
 SESSION = ADA.session(0)

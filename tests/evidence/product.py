@@ -15,7 +15,7 @@ from goldfish.rule.expiry import TouchKind
 from goldfish.token import Person, Token
 from stress.conversation import check
 from stress.conversation.ledger import Entry, Ledger
-from stress.targets.reference import Item
+from stress.targets.outcome import Item
 
 from .histories import (
     CHARS_PER_TOKEN,

@@ -15,6 +15,7 @@ from goldfish.contract import Settings
 from goldfish.token import Person
 from stress.swarm import lifecycle
 from stress.swarm.user import MemoryUser
+from stress.targets.reference import ReferenceTarget
 
 told = {"stories": 0, "ended": 0, "open_max": 0, "turns": 0}
 open_now = []
@@ -23,7 +24,7 @@ class Run:
     seed, accepts_turns, pacer = 1, True, None
     plan = SimpleNamespace(scenarios=("endless",))
     closing = SimpleNamespace(behind=False)
-    settings = Settings()
+    settings, target = Settings(), ReferenceTarget()
     def turn_begins(self):
         pass
     def turn_ended(self):

@@ -17,6 +17,7 @@ import pytest
 from gevent.exceptions import ConcurrentObjectUseError
 
 from stress.swarm.http import AttemptError, Connection, Endpoint
+from stress.targets.target import Request
 
 from .standin import StandIn, http, read_request, standing_in
 
@@ -210,6 +211,6 @@ def test_every_request_has_all_of_its_time() -> None:
     endpoint = Endpoint(f"http://127.0.0.1:{listener.getsockname()[1]}")
     connection = Connection(endpoint, 0.4)
     for number in range(5):
-        assert connection.exchange(endpoint.request("GET", "/", str(number), b"", b""), 0.4).status == 200
+        assert connection.exchange(endpoint.request(Request("GET", "/"), str(number), b""), 0.4).status == 200
     connection.close()
     listener.close()

@@ -5,11 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from stress.swarm.exchange import of_append, of_delete, of_recall
 from stress.swarm.http import Answer, AttemptError
 from stress.targets.reference import ReferenceTarget
+from stress.targets.target import Ask, Item, Place, Request
 
 TARGET = ReferenceTarget()
+PLACE = TARGET.place("ada", "s")
+MESSAGES = [Item("a", "user", "hi"), Item("b", "assistant", "hello")]
 RECEIPT = b'{"stored":[{"id":"a","seq":1},{"id":"b","seq":2}]}'
 HISTORY = b'{"messages":[{"id":"a","seq":1,"role":"user","content":"hi","created_at":"now"}]}'
 
@@ -20,6 +22,26 @@ def answer(status: int, body: bytes = b"") -> Answer:
 
 def unanswered(reason: str, *, sent: bool, status: int | None = None) -> AttemptError:
     return AttemptError(reason, "why", sent=sent, status=status)  # type: ignore[arg-type]
+
+
+def observing(observed: Answer | AttemptError) -> Ask:
+    def ask(_: Request) -> Answer:
+        if isinstance(observed, AttemptError):
+            raise observed
+        return observed
+
+    return ask
+
+
+def asked(place: Place, limit: int | None, *, by_user: bool) -> str:
+    paths = []
+
+    def ask(request: Request) -> Answer:
+        paths.append(request.path)
+        return answer(404)
+
+    TARGET.recall(ask, place, limit, by_user=by_user)
+    return paths[0]
 
 
 @pytest.mark.parametrize(
@@ -48,7 +70,7 @@ def unanswered(reason: str, *, sent: bool, status: int | None = None) -> Attempt
     ],
 )
 def test_appends(observed: Answer | AttemptError, outcome: str, reason: str | None) -> None:
-    result = of_append(TARGET, ["a", "b"], observed)
+    result = TARGET.append(observing(observed), PLACE, MESSAGES)
     assert (result.outcome, result.reason) == (outcome, reason)
 
 
@@ -67,13 +89,13 @@ def test_appends(observed: Answer | AttemptError, outcome: str, reason: str | No
     ],
 )
 def test_recalls(observed: Answer | AttemptError, outcome: str, reason: str | None) -> None:
-    result = of_recall(TARGET, observed)
+    result = TARGET.recall(observing(observed), PLACE, None, by_user=False)
     assert (result.outcome, result.reason) == (outcome, reason)
     assert (result.items is not None) == (outcome == "ok")
 
 
 def test_an_unknown_session_is_an_empty_list() -> None:
-    assert of_recall(TARGET, answer(404)).items == []
+    assert TARGET.recall(observing(answer(404)), PLACE, None, by_user=False).items == []
 
 
 @pytest.mark.parametrize(
@@ -88,19 +110,20 @@ def test_an_unknown_session_is_an_empty_list() -> None:
     ],
 )
 def test_deletes(observed: Answer | AttemptError, outcome: str) -> None:
-    assert of_delete(observed).outcome == outcome
+    assert TARGET.delete(observing(observed), PLACE).outcome == outcome
 
 
 def test_a_lone_surrogate_in_an_answer_does_not_make_it_unreadable() -> None:
     body = b'{"messages":[{"id":"a","role":"user","content":"broken \\ud83d emoji"}]}'
     with pytest.raises(msgspec.DecodeError):
         msgspec.json.decode(body)
-    items = of_recall(TARGET, answer(200, body)).items
+    items = TARGET.recall(observing(answer(200, body)), PLACE, None, by_user=False).items
     assert items is not None
     assert items[0].content == "broken \ud83d emoji"
 
 
 def test_ids_are_one_escaped_path_segment() -> None:
-    request = TARGET.recall("a/b", "c d?", 3)
-    assert request.path == "/v1/users/a%2Fb/sessions/c%20d%3F/messages?limit=3"
-    assert TARGET.recall("ada", None, None).path == "/v1/users/ada/messages"
+    assert asked(Place("a/b", "c d?", is_open=True), 3, by_user=False) == (
+        "/v1/users/a%2Fb/sessions/c%20d%3F/messages?limit=3"
+    )
+    assert asked(PLACE, None, by_user=True) == "/v1/users/ada/messages"
