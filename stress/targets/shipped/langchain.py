@@ -1,4 +1,4 @@
-"""LangChain's chat history on Redis, and LangGraph's threads on PostgreSQL; both hold LangChain's messages, with ids."""
+"""LangChain's chat history on Redis, and LangGraph's threads on PostgreSQL; both hold LangChain's messages."""
 
 from __future__ import annotations
 
