@@ -65,7 +65,11 @@ class Library(ABC):
     """Base of all plugs; ``append`` and ``history`` are all that a plug must have."""
 
     async def start(self, surroundings: Surroundings) -> None:  # noqa: B027 - a library may need nothing
-        """Connect and create what is missing. Instances start one after the other, so tables are made without races."""
+        """Import the library, connect, create what is missing.
+
+        Instances start one after the other, so tables are made without races. What is imported only with the first
+        request makes that request wait.
+        """
 
     @abstractmethod
     async def append(self, user: str, session: str, messages: list[Message]) -> None:

@@ -21,6 +21,9 @@ class RedisHistories(Library):
 
     async def start(self, surroundings: Surroundings) -> None:
         """Keep the address; every history connects for itself."""
+        from langchain_community.chat_message_histories import RedisChatMessageHistory
+
+        self._class = RedisChatMessageHistory
         self._url = surroundings.redis
 
     async def append(self, user: str, session: str, messages: list[Message]) -> None:  # noqa: ARG002
@@ -40,9 +43,7 @@ class RedisHistories(Library):
 
     @asynccontextmanager
     async def _history(self, session: str) -> AsyncIterator[Any]:
-        from langchain_community.chat_message_histories import RedisChatMessageHistory
-
-        history = await asyncio.to_thread(RedisChatMessageHistory, session, self._url)
+        history = await asyncio.to_thread(self._class, session, self._url)
         try:
             yield history
         finally:

@@ -16,20 +16,20 @@ class RedisChats(Library):
 
     async def start(self, surroundings: Surroundings) -> None:
         """Connect."""
+        from llama_index.core.llms import ChatMessage
         from llama_index.storage.chat_store.redis import RedisChatStore
         from redis import Redis
         from redis.asyncio import Redis as AsyncRedis
 
+        self._message = ChatMessage
         self._client = AsyncRedis.from_url(surroundings.redis)
         # It wants a client of both kinds; the methods used here take the asynchronous one.
         self._store = RedisChatStore(redis_client=Redis.from_url(surroundings.redis), aredis_client=self._client)
 
     async def append(self, user: str, session: str, messages: list[Message]) -> None:  # noqa: ARG002
         """Add one after the other; the store has no method for several."""
-        from llama_index.core.llms import ChatMessage
-
         for message in messages:
-            await self._store.async_add_message(session, ChatMessage(role=message.role, content=message.content))
+            await self._store.async_add_message(session, self._message(role=message.role, content=message.content))
 
     async def history(self, user: str, session: str, limit: int | None) -> Sequence[Message]:  # noqa: ARG002
         """Read the chat's list."""

@@ -55,15 +55,16 @@ class SqliteSessions(Sessions):
 
     async def start(self, surroundings: Surroundings) -> None:
         """Create the file."""
+        from agents import SQLiteSession
+
+        self._class = SQLiteSession
         self._file = surroundings.folder / "conversations.db"
         await self._items("", 0)
 
     @asynccontextmanager
     async def session(self, name: str) -> AsyncIterator[Any]:
         """Opened and closed in a thread, as it touches the file."""
-        from agents import SQLiteSession
-
-        session = await asyncio.to_thread(SQLiteSession, name, self._file)
+        session = await asyncio.to_thread(self._class, name, self._file)
         try:
             yield session
         finally:
@@ -79,14 +80,13 @@ class SqlalchemySessions(Sessions):
         from sqlalchemy.ext.asyncio import create_async_engine
 
         self._engine = create_async_engine(surroundings.postgres.replace("postgresql://", "postgresql+asyncpg://"))
+        self._class = SQLAlchemySession
         await SQLAlchemySession("", engine=self._engine, create_tables=True).get_items(0)
 
     @asynccontextmanager
     async def session(self, name: str) -> AsyncIterator[Any]:
         """A session on the engine."""
-        from agents.extensions.memory import SQLAlchemySession
-
-        yield SQLAlchemySession(name, engine=self._engine)
+        yield self._class(name, engine=self._engine)
 
     async def close(self) -> None:
         """Disconnect."""
@@ -98,16 +98,16 @@ class RedisSessions(Sessions):
 
     async def start(self, surroundings: Surroundings) -> None:
         """Create the client."""
+        from agents.extensions.memory import RedisSession
         from redis.asyncio import Redis
 
+        self._class = RedisSession
         self._client = Redis.from_url(surroundings.redis)
 
     @asynccontextmanager
     async def session(self, name: str) -> AsyncIterator[Any]:
         """A session on the client."""
-        from agents.extensions.memory import RedisSession
-
-        yield RedisSession(name, redis_client=self._client)
+        yield self._class(name, redis_client=self._client)
 
     async def close(self) -> None:
         """Disconnect."""
