@@ -20,7 +20,7 @@ def examine(conversation: Conversation) -> Doubt | None:
     Raises:
         RecordError: its rows contradict each other; file and line are named.
     """
-    conversation.scope = _scope(conversation)
+    conversation.scope = scope_of(conversation)
     _sessions(conversation)
     sent = _sent(conversation)
     _order(conversation)
@@ -39,7 +39,12 @@ def examine(conversation: Conversation) -> Doubt | None:
     return Doubt("incomplete", doubt) if doubt else None
 
 
-def _scope(conversation: Conversation) -> Scope | None:
+def scope_of(conversation: Conversation) -> Scope | None:
+    """What the recalls of a conversation span; None if it was never recalled.
+
+    Raises:
+        RecordError: one recall contradicts another, or cannot be read.
+    """
     scope: Scope | None = None
     for line, recall in conversation.recalls:
         view = recall.view

@@ -84,14 +84,14 @@ class Conversations:
             yield self._batch(first, last)
             first = last
 
-    def lines(self, conversation: int) -> list[tuple[int, int]]:
-        """Line and offset of every row of a conversation, in their order."""
-        rows: list[tuple[int, int]] = []
+    def places(self, conversation: int) -> dict[str, tuple[list[int], list[int]]]:
+        """By kind: lines and offsets of the rows of a conversation, in their order."""
+        places = {}
         for kind, order in self._order.items():
             bounds, table = self._bounds[kind], self._tables[kind]
             own = order[bounds[conversation] : bounds[conversation + 1]]
-            rows += zip(table["line"][own].tolist(), table["offset"][own].tolist(), strict=True)
-        return sorted(rows)
+            places[kind] = table["line"][own].tolist(), table["offset"][own].tolist()
+        return places
 
     def _batch(self, first: int, last: int) -> Batch:
         tables: Tables = {}

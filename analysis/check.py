@@ -16,15 +16,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from analysis.early import expired_early
 from analysis.elements import level, unsound
 from analysis.fates import Fate, fates
 from analysis.finding import REJECTED, TORN_TURN, Finding
-from analysis.guarantees import FirstSeen, first_seen, guarantee, torn, turns_of
-from analysis.listed import Listed, Sent, extra_tokens, read_list, read_sent
+from analysis.guarantees import Seen, guarantee, torn, turns_of
+from analysis.listed import Listed, Sent, extra_tokens, numbered, read_list, read_plain_list, read_sent
 from analysis.order import Orders
 from analysis.record import Conversation, Doubt
 from analysis.tail import Tail
@@ -53,16 +53,14 @@ class Checked:
     """What it was judged by."""
     dumps: list[Listed]
     """What its store was seen to hold when all was quiet; evidence for causes, and not judged."""
+    recalls_checked: int = field(init=False)
+    """Recalls in which something was due, so a loss could have been seen."""
+    recalls_lossy: int = field(init=False)
+    """Recalls that prove a loss."""
 
-    @property
-    def recalls_checked(self) -> int:
-        """Recalls in which something was due, so a loss could have been seen."""
-        return sum(entry.judgement.checked for entry in self.listed)
-
-    @property
-    def recalls_lossy(self) -> int:
-        """Recalls that prove a loss."""
-        return sum(entry.judgement.lossy for entry in self.listed)
+    def __post_init__(self) -> None:
+        self.recalls_checked = sum([entry.judgement.checked for entry in self.listed])
+        self.recalls_lossy = sum([entry.judgement.lossy for entry in self.listed])
 
     def sent_of(self, message: Message) -> Sent:
         """The append that carried a message of this conversation."""
@@ -70,7 +68,10 @@ class Checked:
 
 
 class Known(NamedTuple):
-    """What is proven already of a conversation in which nothing but losses and overruns can be found."""
+    """What is proven already of a conversation in which nothing but losses can be found.
+
+    Nothing contradicts in it, and no list holds a message twice, or one that was not sent.
+    """
 
     judgements: Mapping[int, Judgement]
     """By line: recalls that are sound, or of which nothing is owed."""
@@ -92,7 +93,12 @@ def check(
     """
     terms = terms_of(contract)
     sent = read_sent(conversation, contract)
-    answered = [read_list(line, row, sent) for line, row in conversation.recalls if row.outcome == "ok"]
+    recalls = [(line, row) for line, row in conversation.recalls if row.outcome == "ok"]
+    if known is None:
+        answered = [read_list(line, row, sent) for line, row in recalls]
+    else:
+        messages = numbered(sent)
+        answered = [read_plain_list(line, row, messages) for line, row in recalls]
     listed = [entry for entry in answered if entry.row.view != "store"]
     dumps = [entry for entry in answered if entry.row.view == "store"]
     listed.sort(key=lambda entry: (entry.row.end_ns, entry.line))
@@ -106,11 +112,12 @@ def check(
     findings: list[Finding] = []
     orders = Orders(terms)
     lossy = any(entry.judgement.missing for entry in listed)
-    seen = first_seen(listed) if lossy else {}
+    seen = Seen(listed)
     turns = turns_of(sent) if lossy else {}
     early = expired_early(conversation, listed, terms, company) if lossy and terms.ttl_ns is not None else []
     for entry in listed:
-        findings += _missing(entry, seen, turns, contract)
+        if entry.judgement.lossy:
+            findings += _missing(entry, seen, turns, terms)
         if known is None:
             findings += [finding for finding in early if finding.line == entry.line]
             findings += unsound(entry, sent, contract)
@@ -196,19 +203,21 @@ def _judge(
         else:
             sent_by_then = messages[: bisect_right(stamps, row.end_ns)]
             entry.judgement = judge(answered, sent_by_then, terms, deletes, expiry)
-        too_much[entry.line] = excess(answered, messages, terms, deletes, expiry)
+        if known is None:
+            too_much[entry.line] = excess(answered, messages, terms, deletes, expiry)
     return too_much
 
 
 def _missing(
     entry: Listed,
-    seen: FirstSeen,
+    seen: Seen,
     turns: Mapping[tuple[str, int], Sequence[Message]],
-    contract: Contract,
+    terms: Terms,
 ) -> list[Finding]:
+    """The findings of a lossy recall."""
     judgement = entry.judgement
     anomaly = "unretrieved" if entry.search else "missing"
-    if judgement.lossy and not judgement.missing:
+    if not judgement.missing:
         return [Finding(entry.line, entry.row, anomaly, position=None if entry.search else "unplaced")]
     shown = set(entry.shown)
     return [
@@ -218,7 +227,7 @@ def _missing(
             anomaly,
             message,
             None if entry.search else position,
-            guarantee(message, entry, seen, terms_of(contract)),
+            guarantee(message, entry, seen, terms),
             TORN_TURN if not entry.search and torn(message, shown, turns) else None,
             device=message.device,
             seq=message.seq,

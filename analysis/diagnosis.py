@@ -36,12 +36,27 @@ class ClassRate(msgspec.Struct, frozen=True, kw_only=True):
     high: float
 
 
+class CausesSample(msgspec.Struct, frozen=True, kw_only=True):
+    """In which conversations the circumstances of losses were counted, where that is not all of them."""
+
+    conversations: int
+    of: int
+    """All that were judged."""
+
+    def __str__(self) -> str:
+        return (
+            f"So many conversations lost something that the circumstances of losses were counted in a sample: "
+            f"{self.conversations:,} of {self.of:,} conversations, drawn by their names."
+        )
+
+
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """Classes by scenario, likely causes, and the contract that is kept."""
 
     classes: dict[str, dict[str, ClassRate]] = {}
     """Scenario → class → its rate; classes that were found in no scenario are left out."""
     causes: list[Cause] = []
+    causes_sample: CausesSample | None = None
     effective: EffectiveContract | None = None
 
 
@@ -70,8 +85,15 @@ def diagnose(
             judged.start_ns,
             directory,
         ),
+        causes_sample=causes_sample(judged),
         effective=effective,
     )
+
+
+def causes_sample(judged: Judged) -> CausesSample | None:
+    """In which conversations causes of losses were sought; None: in all."""
+    looked_at, judged_in_all = judged.symptoms.losses().conversations, judged.symptoms.conversations
+    return CausesSample(conversations=looked_at, of=judged_in_all) if looked_at < judged_in_all else None
 
 
 def _classes(judged: Judged, confidence: float) -> dict[str, dict[str, ClassRate]]:

@@ -50,6 +50,9 @@ class Fate(NamedTuple):
     """stale: from the acknowledgement to the end of the first recall that shows it."""
 
 
+_OK = Fate("ok")
+
+
 class Observation(NamedTuple):
     """One recall that shows a message or certainly lacks it."""
 
@@ -64,12 +67,17 @@ def fates(messages: Iterable[Message], listed: Sequence[Listed]) -> dict[Message
     if ever_missing:
         for entry in listed:
             final = entry.row.phase == "final"
-            for message in entry.shown:
-                if message in ever_missing:
-                    seen[message].append(Observation(True, final))
+            for message in ever_missing.intersection(entry.shown):
+                seen[message].append(Observation(True, final))
             for lost in () if entry.search else entry.judgement.missing:
                 seen[lost.message].append(Observation(False, final))
-    return {message: _fate(message, seen.get(message)) for message in messages}
+    # Most are acknowledged, shown and never missing.
+    return {
+        message: _fate(message, seen.get(message))
+        if message in ever_missing or message.acked_ns == NEVER or message.shown_ns == NEVER
+        else _OK
+        for message in messages
+    }
 
 
 def _fate(message: Message, observations: Sequence[Observation] | None) -> Fate:

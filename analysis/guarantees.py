@@ -13,34 +13,44 @@ claimed only where the stamps make it certain. The first that applies is told:
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 from analysis.listed import Listed, Sent
 from goldfish.rule import NEVER, Message, Terms, before
 
-FirstSeen = dict[tuple[str, Message], int]
-"""When each device first saw a message that some recall lacks: the earliest end of a recall that shows it."""
+
+class Seen:
+    """When each device first saw a message that some recall lacks: the earliest end of a recall that shows it."""
+
+    def __init__(self, listed: Sequence[Listed]) -> None:
+        """Prepare; ``listed`` are the ok recalls of a conversation in the order of their ends."""
+        self._listed = listed
+
+    def by(self, device: str, message: Message) -> int:
+        """When a device first saw a message; NEVER if it did not."""
+        return self._first.get((device, message), NEVER)
+
+    @cached_property
+    def _first(self) -> dict[tuple[str, Message], int]:
+        """Made when somebody asks, for most of what is missing is missed by its own author."""
+        missed = {lost.message for entry in self._listed for lost in entry.judgement.missing}
+        first: dict[tuple[str, Message], int] = {}
+        for entry in self._listed:
+            for message in missed.intersection(entry.shown):
+                first.setdefault((entry.row.device, message), entry.row.end_ns)
+        return first
 
 
-def first_seen(listed: Sequence[Listed]) -> FirstSeen:
-    """Who had seen what by when; ``listed`` are the ok recalls in the order of their ends."""
-    missed = {lost.message for entry in listed for lost in entry.judgement.missing}
-    seen: FirstSeen = {}
-    for entry in listed:
-        for message in missed.intersection(entry.shown):
-            seen.setdefault((entry.row.device, message), entry.row.end_ns)
-    return seen
-
-
-def guarantee(message: Message, entry: Listed, seen: FirstSeen, terms: Terms) -> str | None:
+def guarantee(message: Message, entry: Listed, seen: Seen, terms: Terms) -> str | None:
     """The guarantee that a recall breaks which lacks a message; None if none is certain."""
     reader, start_ns = entry.row.device, entry.row.start_ns
     if message.device == reader and message.acked_ns < start_ns:
         return "read-your-writes"
-    if seen.get((reader, message), NEVER) < start_ns:
+    if seen.by(reader, message) < start_ns:
         return "monotonic-reads"
     if any(s.device == message.device and before(message, s, terms.slack_ns) for s in entry.shown):
         return "monotonic-writes"
-    if any(seen.get((s.device, message), NEVER) < s.sent_ns for s in entry.shown):
+    if any(seen.by(s.device, message) < s.sent_ns for s in entry.shown):
         return "writes-follow-reads"
     return "cross-device" if message.device != reader else None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -104,9 +104,10 @@ class _Judge:
         slow = (np.flatnonzero(suspect) + batch.first).tolist()
         for first in range(0, len(slow), AT_ONCE):
             some = slow[first : first + AT_ONCE]
-            for number, conversation in zip(some, self._read(some), strict=True):
-                known = None if proof is None else proof.known(number - batch.first)
-                self.judged.add(check(conversation, self._assignment.contract, known=known))
+            known = {number: proof.known(number - batch.first) for number in some} if proof is not None else {}
+            plain = {number for number, what in known.items() if what is not None}
+            for number, conversation in zip(some, self._read(some, plain), strict=True):
+                self.judged.add(check(conversation, self._assignment.contract, known=known.get(number)))
             self._progress(len(some))
 
     def _by_user(self) -> None:
@@ -129,8 +130,8 @@ class _Judge:
         for conversation in self._read(sorted(wanted, key=lambda at: digest(names[at]))[:KEPT_MAX]):
             self.judged.sampled.keep(conversation)
 
-    def _read(self, which: list[int]) -> Iterator[Conversation]:
-        return read_conversations(which, self._conversations, self._share.paths, self._assignment.flaws)
+    def _read(self, which: list[int], plain: Container[int] = ()) -> Iterator[Conversation]:
+        return read_conversations(which, self._conversations, self._share.paths, self._assignment.flaws, plain)
 
     def _barred(self, batch: Batch) -> Mask:
         """Conversations that have to be looked at one by one: cited by others, or not wholly recorded."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+
+import msgspec
 
 from analysis.record import Conversation
 from goldfish.contract import Contract
@@ -14,7 +15,7 @@ from goldfish.rule.size import token_bounds, tokens_max
 from goldfish.token import read
 
 
-class Sent(NamedTuple):
+class Sent(msgspec.Struct, frozen=True, gc=False):
     """One message: what the rule knows of it, what was said, and the append that carried it.
 
     A message may be sent in several attempts: it is sent with the first that did not fail, and the first that is
@@ -69,14 +70,17 @@ def read_sent(conversation: Conversation, contract: Contract | None = None) -> d
     Sizes are filled in where the contract counts its window in tokens.
     """
     attempts: dict[tuple[str, int], list[tuple[Append, int]]] = {}
+    """Of what was sent more than once."""
     sent: dict[tuple[str, int], Sent] = {}
     for _, append in conversation.appends:
         for place, said in enumerate(append.messages):
             key = append.device, said.seq
-            attempts.setdefault(key, []).append((append, place))
             if key not in sent:
                 sent[key] = Sent(_message(append, place), said, append, 1, append, append.start_ns)
-    resent = {key: _several(several) for key, several in attempts.items() if len(several) > 1}
+                continue
+            first = sent[key]
+            attempts.setdefault(key, [(first.append, first.message.place)]).append((append, place))
+    resent = {key: _several(several) for key, several in attempts.items()}
     sent |= resent
     if contract is None:
         return sent
@@ -85,8 +89,8 @@ def read_sent(conversation: Conversation, contract: Contract | None = None) -> d
     for entry in resent.values():
         entry.message.loose = loose and entry.message.attempts > 1
     if contract.window.tokens is not None:
-        for message, said, *_ in sent.values():
-            message.tokens_min, message.tokens_max = _tokens(said, contract)
+        for entry in sent.values():
+            entry.message.tokens_min, entry.message.tokens_max = _tokens(entry.said, contract)
     return sent
 
 
@@ -120,6 +124,28 @@ def _tokens(said: Said, contract: Contract) -> tuple[int, int]:
     if said.tokens is not None:
         return said.tokens, said.tokens
     return token_bounds(said.text, said.bytes, contract.window.chars_per_token)
+
+
+def numbered(sent: Mapping[tuple[str, int], Sent]) -> dict[str, list[Message]]:
+    """The messages of each device in the order of their numbers."""
+    messages: dict[str, list[Message]] = {}
+    for device, seq in sorted(sent):
+        messages.setdefault(device, []).append(sent[device, seq].message)
+    return messages
+
+
+def read_plain_list(line: int, row: Recall, messages: Mapping[str, Sequence[Message]]) -> Listed:
+    """The list of one recall of which is known that it names nothing but messages that were sent, and each once.
+
+    Args:
+        line: of the recall.
+        row: the recall.
+        messages: of each device, numbered from 0 without a hole.
+    """
+    shown: list[Message] = []
+    for device, first, last in row.seen:
+        shown += messages[device][first : last + 1]
+    return Listed(line, row, shown, shown)
 
 
 def read_list(line: int, row: Recall, sent: dict[tuple[str, int], Sent]) -> Listed:

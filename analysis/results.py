@@ -10,7 +10,7 @@ import msgspec
 from analysis.causes.cause import Cause
 from analysis.causes.effective import EffectiveContract
 from analysis.delays import Delay, delay
-from analysis.diagnosis import ClassRate, Diagnosis
+from analysis.diagnosis import CausesSample, ClassRate, Diagnosis
 from analysis.fates import LOST
 from analysis.faults import Fault
 from analysis.fitness import Arrivals, LoadProcess, arrivals, load_processes
@@ -143,6 +143,9 @@ class Results(msgspec.Struct, frozen=True, kw_only=True):
     """What the memory behaves like, if something was lost."""
     causes: list[Cause] = []
     """Likely causes of the harm, the likeliest first; none if nothing was harmed."""
+    causes_sample: CausesSample | None = None
+    """Where causes of losses were sought, if so many conversations lost something that a sample is enough; null: in all
+    conversations. Everything else is counted in all of them."""
     power: Power
     """What the run would have seen, had it happened."""
     faults: list[Fault] = []
@@ -183,6 +186,7 @@ def results(
         budget=budget,
         effective_contract=diagnosis.effective,
         causes=diagnosis.causes,
+        causes_sample=diagnosis.causes_sample,
         power=power,
         faults=list(faults),
         until_proven=run.until_proven,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import closing
 from io import FileIO
 from pathlib import Path
@@ -11,21 +11,25 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from analysis.assumptions import examine
+from analysis.assumptions import examine, scope_of
 from analysis.batches import Conversations
 from analysis.columns import Ints
 from analysis.record import Conversation, Doubt, Flaw
 from goldfish.errors import RecordError
-from goldfish.oplog import LINE_BYTES_MAX, Append, Delete, Recall, Row, Touch
+from goldfish.oplog import LINE_BYTES_MAX, Row
 
 GAP_BYTES = 16 * 1024
 """Lines no farther apart are read in one go."""
 STRETCH_BYTES = 4 * 1024 * 1024
-_KEPT: dict[type, str] = {Append: "appends", Recall: "recalls", Delete: "deletes", Touch: "touches"}
+_KEPT = {"append": "appends", "recall": "recalls", "delete": "deletes", "touch": "touches"}
 
 
 def read_conversations(
-    which: Sequence[int], conversations: Conversations, paths: Mapping[int, Path], flaws: Mapping[int, Flaw]
+    which: Sequence[int],
+    conversations: Conversations,
+    paths: Mapping[int, Path],
+    flaws: Mapping[int, Flaw],
+    plain: Container[int] = (),
 ) -> Iterator[Conversation]:
     """Some conversations of a share with all their rows, examined.
 
@@ -34,26 +38,30 @@ def read_conversations(
         conversations: all of the share.
         paths: the op logs by number.
         flaws: of those logs that are not whole.
+        plain: those of which it is proven that an examination finds nothing.
 
     Raises:
         RecordError: the rows of one contradict each other, or a log is no longer what it was.
     """
-    places = {number: conversations.lines(number) for number in which}
+    places = {number: conversations.places(number) for number in which}
     of_log: dict[int, list[int]] = {}
     for number in which:
         of_log.setdefault(int(conversations.logs[number]), []).append(number)
     rows = {
-        log: dict(_rows(paths[log], sorted(offset for number in own for _, offset in places[number])))
+        log: dict(_rows(paths[log], sorted(at for number in own for _, kept in places[number].values() for at in kept)))
         for log, own in of_log.items()
     }
     for number in which:
         log, who = int(conversations.logs[number]), conversations.who[number]
         path, row_at = paths[log], rows[log]
         conversation = Conversation(conversations.names[number], path.stem, path, who.scenario, who.tenant, who.user)
-        for line, offset in places[number]:
-            row = row_at.pop(offset)
-            getattr(conversation, _KEPT[type(row)]).append((line + 1, row))
-        conversation.doubt = examine(conversation)
+        for kind, (lines, offsets) in places[number].items():
+            of_kind = [(line + 1, row_at.pop(at)) for line, at in zip(lines, offsets, strict=True)]
+            setattr(conversation, _KEPT[kind], of_kind)
+        if number in plain:
+            conversation.scope = scope_of(conversation)
+        else:
+            conversation.doubt = examine(conversation)
         flaw = flaws.get(log)
         if flaw is not None and (flaw.scattered or not any(row.phase == "final" for _, row in conversation.recalls)):
             conversation.doubt = Doubt("incomplete", f"the op log {path.name} is incomplete: {flaw.text}")

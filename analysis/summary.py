@@ -6,6 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
+from analysis.diagnosis import CausesSample
 from goldfish.headline import accounts, headline
 from goldfish.table import REASONS_MAX, told
 from goldfish.words import NOTHING, plain, share, span
@@ -44,6 +47,8 @@ def summary(results: Mapping[str, Any]) -> str:
         if cause.get("example"):
             lines.append(f"  - for example: {_escape(cause['example']['text'])}")
         lines.append(f"  - {_escape(cause['remedy'])}")
+    if results["causes"] and results["causes_sample"]:
+        lines.append(f"- {_escape(str(msgspec.convert(results['causes_sample'], CausesSample)))}")
     reasons = results["reasons"]
     for reason in reasons[:REASONS_MAX]:
         where = f" {_escape(reason['scenario'])}" if reason["scenario"] else ""

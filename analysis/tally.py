@@ -13,7 +13,7 @@ from analysis.judged import Judged
 from analysis.rates import Rate
 from analysis.sums.requests import Requests
 
-KINDS = ("append", "recall", "delete")
+KINDS = ("append", "recall", "delete", "touch")
 OUTCOMES = ("ok", "fail", "info")
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "max": 1.0}
 
@@ -116,7 +116,7 @@ def _requests(entry: Tally, requests: Requests) -> None:
     span_s = (end_ns - start_ns) / 1e9
     for kind in KINDS:
         entry.requests[kind] = {outcome: requests.outcomes[name, kind, outcome] for outcome in OUTCOMES}
-        if kind == "delete":
+        if kind not in ("append", "recall"):
             continue
         took_ms = pd.Series(requests.took_ns.get((name, kind), ()), dtype="int64") / 1e6
         quantiles = took_ms.quantile(list(QUANTILES.values()))

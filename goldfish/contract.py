@@ -11,8 +11,9 @@ promise everything at once and for ever, and whatever a memory does not promise 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -343,22 +344,35 @@ ALLOWED = {
 """What may stand where a wrong value was found."""
 
 
-def load_settings(path: Path | None) -> Settings:
-    """Read a settings file; None gives the defaults.
+def load_settings(
+    path: Path | None, base: Mapping[str, Any] | None = None, base_name: str = "", base_text: str = ""
+) -> Settings:
+    """Read a settings file; what it does not say is taken from a base, and then from the defaults.
+
+    Args:
+        path: the file; None: there is none.
+        base: tables beneath it, as TOML reads them, such as a target's own contract.
+        base_name: where those were found, for people.
+        base_text: what was found there, to name lines.
 
     Raises:
         UsageError: the file is missing, is not TOML, or holds an unknown key or an impossible value.
     """
-    if path is None:
-        return Settings()
+    tables = {name: dict(values) for name, values in (base or {}).items()}
+    text = base_text
+    if path is not None:
+        try:
+            text = path.read_text(encoding="utf-8")
+            raw = tomllib.loads(text)
+        except OSError as error:
+            raise UsageError(f"cannot read the contract {path}: {error.strerror}") from error
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise UsageError(f"{path} is not valid TOML: {error}") from error
+        for name, values in raw.items():
+            both = isinstance(values, dict) and name in tables
+            tables[name] = {**tables[name], **values} if both else values
     try:
-        text = path.read_text(encoding="utf-8")
-        raw = tomllib.loads(text)
-    except OSError as error:
-        raise UsageError(f"cannot read the contract {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} is not valid TOML: {error}") from error
-    try:
-        return msgspec.convert(raw, Settings, strict=True)
+        return msgspec.convert(tables, Settings, strict=True)
     except msgspec.ValidationError as error:
-        raise UsageError(explain(path, text, raw, str(error), tables=TABLES, values=ALLOWED)) from error
+        where = path or Path(base_name)
+        raise UsageError(explain(where, text, tables, str(error), tables=TABLES, values=ALLOWED)) from error

@@ -36,7 +36,7 @@ def explain(
         table = tables.get(".".join(keys))
         allowed = ", ".join(table.__struct_fields__) if table else ""
         where = ".".join([*keys, unknown[1]])
-        return f"{path}:{_line(text, [*keys, unknown[1]])}: unknown key '{where}'; allowed here: {allowed}"
+        return f"{path}:{line_of(text, [*keys, unknown[1]])}: unknown key '{where}'; allowed here: {allowed}"
     found: Any = raw
     for key in keys:
         found = found.get(key, found) if isinstance(found, dict) else found
@@ -44,21 +44,21 @@ def explain(
     told = f"{message[:1].lower()}{message[1:]}"
     combined = re.match(r"(\w+) = ", message)
     if combined:  # of several keys: the first that is named is the one to change
-        return f"{path}:{_line(text, [*keys, combined[1]])}: [{where}]: {told}"
+        return f"{path}:{line_of(text, [*keys, combined[1]])}: [{where}]: {told}"
     allowed_here = f"; allowed: {values[where]}" if where in values else ""
     if isinstance(found, dict):
-        return f"{path}:{_line(text, keys)}: [{where}]: {told}{allowed_here}"
-    return f"{path}:{_line(text, keys)}: {where or 'the file'} = {found!r}: {told}{allowed_here}"
+        return f"{path}:{line_of(text, keys)}: [{where}]: {told}{allowed_here}"
+    return f"{path}:{line_of(text, keys)}: {where or 'the file'} = {found!r}: {told}{allowed_here}"
 
 
-def _line(text: str, keys: list[str]) -> int:
+def line_of(text: str, keys: list[str]) -> int:
     """The 1-based line that sets the last of ``keys``, looking below the table header where there is one."""
     if not keys:
         return 1
     table, wanted = "", keys[-1]
     fallback = 1
     for number, line in enumerate(text.splitlines(), 1):
-        header = re.match(r"\s*\[([^\[\]]+)\]", line)
+        header = re.match(r"\s*\[{1,2}([^\[\]]+)\]", line)
         if header:
             table = header[1].strip()
             if table == ".".join(keys):

@@ -55,7 +55,7 @@ def apart(harm: Harm, *, late_only: bool = False) -> Apart | None:
     comparable = same_all > 0
     excess = float((other - other_all * same / np.maximum(same_all, 1))[comparable].sum())
     attributable = max(0.0, excess / (named + int(unknown.sum())))
-    cases = harm.harmed_by["missing"]
+    cases = harm.cases
     sure = certainty(int(other.sum()), named, int(other_all.sum()), int(same_all.sum()), cases)
     return Apart(int(other.sum()), int(other_all.sum()), int(same.sum()), int(same_all.sum()), attributable * sure)
 
@@ -92,7 +92,7 @@ def split_memory(harm: Harm) -> Cause | None:
         return None
     evidence, against = _evidence(found)
     cells = _cells(harm)
-    blindest = sorted(cells, key=lambda pair: -cells[pair][0] / cells[pair][1])[:3]
+    blindest = sorted(cells, key=lambda pair: (-cells[pair][0] / cells[pair][1], pair))[:3]
     lacks = [f"of what {w} wrote, {r} lacks {share(cells[w, r][0] / cells[w, r][1])}" for w, r in blindest]
     evidence.append(f"It never heals: {'; '.join(lacks)}.")
     _dump(harm, evidence, against)
@@ -178,7 +178,7 @@ def _only_reader(harm: Harm) -> str | None:
 
 def _dump(harm: Harm, evidence: list[str], against: list[str]) -> None:
     """What a dump of the store says, for a cause that loses nothing."""
-    stored = harm.symptoms.stored
+    stored = harm.losses.stored
     kept, absent = stored.kept.total(), stored.absent.total()
     if kept:
         evidence.append(f"{count(kept, 'missed message')} are in the store: stored, but not served.")

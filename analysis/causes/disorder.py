@@ -96,7 +96,7 @@ def _leaks(harm: Harm) -> Iterator[Cause]:
     if not levels:
         return
     came = ", ".join(f"{number:,} of another {level}" for level, number in levels.most_common())
-    others = len({traits.read_by for traits in harm.symptoms.traits.asked} - {None, *readers})
+    others = len({traits.read_by for traits in harm.losses.traits.asked} - {None, *readers})
     (reader, listed), *more = readers.most_common()
     if reader is not None and not more and others:
         evidence = [

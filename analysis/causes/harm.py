@@ -18,27 +18,34 @@ _NOTHING: Numbers = np.zeros(BINS, dtype=np.int64)
 
 
 class Harm:
-    """What the sums over a run say of its harm; figures of the whole run, scenarios added up."""
+    """What the sums over a run say of its harm, scenarios added up.
+
+    What is told of losses is told of the conversations in which their circumstances were counted: all of them, or of a
+    disaster a sample.
+    """
 
     def __init__(self, judged: Judged) -> None:
         self.judged = judged
         self.symptoms = judged.symptoms
+        self.losses = judged.symptoms.losses()
 
     @cached_property
     def harmed_by(self) -> Counter[str]:
-        """Conversations with a finding of a class."""
+        """Conversations of the run with a finding of a class."""
         total: Counter[str] = Counter()
         for scenario in self.judged.counts.scenarios.values():
             total.update(scenario.harmed_by)
         return total
 
-    @cached_property
+    @property
+    def cases(self) -> int:
+        """Conversations that lack something among those that were looked at: as many cases are independent at most."""
+        return self.losses.cases
+
+    @property
     def fates(self) -> Counter[str]:
-        """Messages by fate."""
-        total: Counter[str] = Counter()
-        for scenario in self.judged.counts.scenarios.values():
-            total.update(scenario.fates)
-        return total
+        """Messages that were ever missing, by fate."""
+        return self.losses.missed
 
     @property
     def gone(self) -> int:
@@ -58,26 +65,26 @@ class Harm:
     @cached_property
     def said(self) -> Counter[SaidTraits]:
         """Checked messages by traits."""
-        return self.symptoms.traits.said
+        return self.losses.traits.said
 
     @cached_property
     def lossy(self) -> int:
         """Lossy recalls."""
-        return sum(n for (_, _, form), n in self.symptoms.lists.number.items() if form != "sound")
+        return sum(n for (_, _, form), n in self.losses.lists.number.items() if form != "sound")
 
     @cached_property
     def scenarios(self) -> list[str]:
         """Scenarios with a checked pair, one row of the strata each."""
-        pairs = self.symptoms.pairs
+        pairs = self.losses.pairs
         return sorted({key[0] for key in pairs.shown} | {key[0] for key in pairs.missing})
 
     def shown(self, kin: Kin) -> Numbers:
         """Shown pairs: one row a scenario, one column a bin of age."""
-        return self._stacked([self.symptoms.pairs.shown.get((scenario, kin)) for scenario in self.scenarios])
+        return self._stacked([self.losses.pairs.shown.get((scenario, kin)) for scenario in self.scenarios])
 
     def missing(self, kin: Kin, *, late: bool) -> Numbers:
         """Missing pairs of messages that were shown afterwards, or of the others; formed as ``shown``."""
-        return self._stacked([self.symptoms.pairs.missing.get((scenario, kin, late)) for scenario in self.scenarios])
+        return self._stacked([self.losses.pairs.missing.get((scenario, kin, late)) for scenario in self.scenarios])
 
     @cached_property
     def ages(self) -> tuple[Numbers, Numbers]:

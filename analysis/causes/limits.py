@@ -20,7 +20,7 @@ FULL = 0.9
 def smaller_window(harm: Harm, contract: Contract, behaves_like: int | None) -> Cause | None:
     """Lists that never grow beyond a length; ``behaves_like``: a window that explains all that was missing."""
     numbers: Counter[tuple[int, str]] = Counter()
-    for (_, length, form), number in harm.symptoms.lists.number.items():
+    for (_, length, form), number in harm.losses.lists.number.items():
         numbers[length, form] += number
     longest = max((length for length, _ in numbers), default=0)
     newest = sum(number for (_, form), number in numbers.items() if form == "newest")
@@ -63,7 +63,7 @@ def _explained(promise: str) -> str:
 
 def _size_limit(harm: Harm) -> tuple[int, float] | None:
     """The size that lists do not exceed, and how well it parts sound lists from those that lack their oldest part."""
-    sizes = harm.symptoms.lists.size
+    sizes = harm.losses.lists.size
     steps = max((step for step, _ in sizes), default=0) + 1
     bad, good = np.zeros(steps, dtype=np.int64), np.zeros(steps, dtype=np.int64)
     for (step, form), number in sizes.items():
@@ -85,9 +85,9 @@ def expired_early(harm: Harm, behaves_like: Ttl | None) -> Cause | None:
 
 
 def _after_a_pause(harm: Harm) -> Cause | None:
-    steps = max((traits.pause for traits in harm.symptoms.traits.asked), default=0) + 1
+    steps = max((traits.pause for traits in harm.losses.traits.asked), default=0) + 1
     lossy, sound = np.zeros(steps, dtype=np.int64), np.zeros(steps, dtype=np.int64)
-    for traits, number in harm.symptoms.traits.asked.items():
+    for traits, number in harm.losses.traits.asked.items():
         (sound if traits.shape == "sound" else lossy)[traits.pause] += number
     found = _threshold(lossy, sound)
     if found is None:

@@ -42,7 +42,7 @@ def by_trait(
         numbers[True, True] + numbers[True, False],
         numbers[False, True],
         numbers[False, True] + numbers[False, False],
-        harm.harmed_by["missing"],
+        harm.cases,
     )
 
 
@@ -61,7 +61,7 @@ def lost_update(harm: Harm) -> Cause | None:
     )
     evidence = [f"Of messages written while another append of the conversation was under way, {lost}{alone}."]
     against = _kept(harm)
-    twins = harm.symptoms.traits.twins
+    twins = harm.losses.traits.twins
     one_wins = _one_wins(twins)
     if one_wins > TELLING:
         evidence.append(
@@ -102,7 +102,7 @@ class Burst(NamedTuple):
 
 def burst(harm: Harm) -> Burst | None:
     """The stretch of ticks in which most of what was acknowledged was never shown; None if none was."""
-    when = harm.symptoms.vanishing
+    when = harm.losses.vanishing
     if not +when.never_shown:
         return None
     best, best_range = 0, (0, 0)
@@ -132,7 +132,7 @@ def burst(harm: Harm) -> Burst | None:
 
 def lost_at_once(harm: Harm) -> Cause | None:
     """A crash, a restart or a flush."""
-    when = harm.symptoms.vanishing
+    when = harm.losses.vanishing
     beyond, together, at_s = when.together()
     evidence, against = [], _kept(harm)
     explained = 0.0
@@ -144,7 +144,7 @@ def lost_at_once(harm: Harm) -> Cause | None:
         )
     found = burst(harm)
     if found is not None and found.lost > 1:
-        told = contrast(found.lost, found.acknowledged, found.rest_lost, found.rest, harm.harmed_by["missing"])
+        told = contrast(found.lost, found.acknowledged, found.rest_lost, found.rest, harm.cases)
         explained += told.weight * (found.lost + found.rest_lost) / harm.missed
         evidence.append(
             f"Of messages acknowledged from {found.begin_s:.1f} to {found.end_s:.1f} s, "
@@ -160,10 +160,10 @@ def lost_at_once(harm: Harm) -> Cause | None:
 
 def disappearing(harm: Harm) -> Cause | None:
     """Messages that had been shown go away, at no special moment."""
-    vanished = harm.symptoms.vanishing.vanished
+    vanished = harm.losses.vanishing.vanished
     if not vanished:
         return None
-    beyond, _, _ = harm.symptoms.vanishing.together()
+    beyond, _, _ = harm.losses.vanishing.together()
     explained = (vanished - (beyond if beyond > 1 else 0)) / harm.missed
     evidence = [f"{vanished:,} of {count(harm.missed, 'missing message')} had been shown before."]
     return suspect("disappearing", explained, evidence, _kept(harm))
@@ -259,5 +259,5 @@ def _told(who: str, found: Contrast) -> Telling:
 
 def _kept(harm: Harm) -> list[str]:
     """What a dump of the store says against a cause that loses."""
-    kept = harm.symptoms.stored.kept.total()
+    kept = harm.losses.stored.kept.total()
     return [f"{count(kept, 'missed message')} are in the store: stored, but not served."] if kept else []

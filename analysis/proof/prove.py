@@ -31,7 +31,7 @@ class Proof:
     shown: Ints
     """By message: end of the first recall to end that shows it; ``messages.never`` if none does."""
     plain: Mask
-    """By conversation: nothing but losses and overruns can be found in it, and what ``verdicts`` calls sound is."""
+    """By conversation: nothing but losses can be found in it, and what ``verdicts`` calls sound is."""
 
     def known(self, number: int) -> Known | None:
         """What is proven of a conversation though it is suspect; None if that is nothing."""

@@ -15,27 +15,33 @@ from analysis.columns import Codes, Ints, Manner, Table
 from analysis.proof.features import Mask
 from analysis.proof.prove import Proof
 
-OPERATIONS = ("append", "recall", "delete")
+OPERATIONS = ("append", "recall", "delete", "touch")
 
 
 class Proven:
     """The proven conversations of a batch, numbered from 0."""
 
-    def __init__(self, proof: Proof, conversations: Conversations, processes: Sequence[str]) -> None:
+    def __init__(
+        self, proof: Proof, conversations: Conversations, processes: Sequence[str], which: Ints | None = None
+    ) -> None:
         """Take them out of a proof.
 
         Args:
             proof: of a batch of ``conversations``.
             conversations: all of the share.
             processes: names of the op logs.
+            which: those to be taken, by their number in the batch; None: all that are proven.
         """
         batch, messages, lists, verdicts = proof.batch, proof.messages, proof.lists, proof.verdicts
-        which = np.flatnonzero(~proof.suspect)
+        which = np.flatnonzero(~proof.suspect) if which is None else which
+        self._source = proof, conversations, processes
+        self._which = which
         number = np.full(batch.size, NONE)
         number[which] = np.arange(len(which))
 
         # Conversations.
         self.size = len(which)
+        self.names = [conversations.names[batch.first + at] for at in which]
         scenarios = Codes()
         who = [conversations.who[batch.first + at] for at in which]
         self.scenario: Ints = np.array([scenarios[its.scenario] for its in who], np.int64)
@@ -86,3 +92,7 @@ class Proven:
         self.run_recall: Ints = recall[lists.recall[listed]]
         self.run_first: Ints = place[lists.first[listed]]
         self.run_last: Ints = place[lists.last[listed]]
+
+    def part(self, chosen: Mask) -> Proven:
+        """Some of these conversations, numbered anew."""
+        return self if chosen.all() else Proven(*self._source, self._which[chosen])

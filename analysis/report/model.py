@@ -200,6 +200,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     ages: AgeCurve | None = None
     causes: list[Cause] = []
     """Likely causes, the likeliest first."""
+    causes_sample: str = ""
+    """A sentence on where circumstances of losses were counted; empty: in all conversations."""
     promises: list[Promise] = []
     effective: EffectiveContract | None = None
     """How the contract that is kept was found; None if nothing was lost."""

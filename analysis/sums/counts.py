@@ -147,17 +147,20 @@ class Counts:
 
     @staticmethod
     def _messages(counts: ScenarioCounts, user: UserCounts, checked: Checked) -> None:
+        fates = checked.fates.values()
+        for name, number in Counter([fate.name for fate in fates]).items():
+            counts.fates[name] += number
+            user.messages += number if name not in UNCHECKED else 0
+            user.lost += number if name in LOST else 0
+            counts.unsettled += number if name == "indeterminate" else 0
+        counts.surfaced += sum([fate.surfaced for fate in fates])
+        counts.delays_ms += [fate.delay_ns / 1e6 for fate in fates if fate.delay_ns is not None]
         final_ns = max((entry.row.start_ns for entry in checked.listed if entry.row.phase == "final"), default=-1)
-        for message, fate in checked.fates.items():
-            counts.fates[fate.name] += 1
-            user.messages += fate.name not in UNCHECKED
-            user.lost += fate.name in LOST
-            counts.surfaced += fate.surfaced
-            if fate.delay_ns is not None:
-                counts.delays_ms.append(fate.delay_ns / 1e6)
-            # The final recalls cannot tell what became of it.
-            counts.unsettled += fate.name != "rejected" and (
-                fate.name == "indeterminate" or checked.sent_of(message).append.end_ns >= final_ns
+        if final_ns <= max([row.end_ns for _, row in checked.conversation.appends], default=-1):
+            # The final recalls cannot tell what became of these.
+            counts.unsettled += sum(
+                fate.name not in ("rejected", "indeterminate") and checked.sent_of(message).append.end_ns >= final_ns
+                for message, fate in checked.fates.items()
             )
 
     @staticmethod

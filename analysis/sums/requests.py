@@ -35,6 +35,7 @@ class Requests:
         self._count(conversation.scenario, "append", [row for _, row in conversation.appends])
         self._count(conversation.scenario, "recall", [row for _, row in conversation.recalls])
         self._count(conversation.scenario, "delete", [row for _, row in conversation.deletes])
+        self._count(conversation.scenario, "touch", [row for _, row in conversation.touches])
 
     def add_proven(self, proven: Proven) -> None:
         """Take in conversations that are proven sound."""

@@ -7,39 +7,44 @@ from analysis.proof.proven import Proven
 from analysis.symptoms.by_class import ByClass
 from analysis.symptoms.disorder import Disorder
 from analysis.symptoms.failures import Failures
-from analysis.symptoms.lists import Lists
-from analysis.symptoms.pairs import Pairs
+from analysis.symptoms.losses import Losses
 from analysis.symptoms.sample import Sample
-from analysis.symptoms.stored import Stored
-from analysis.symptoms.traits import Traits
-from analysis.symptoms.vanishing import Vanishing
+from analysis.symptoms.sampling import Sampling
 
 
 class Symptoms:
     """See the modules of the parts."""
 
     def __init__(self, start_ns: int) -> None:
+        self.conversations = 0
+        """All that were judged."""
         self.by_class = ByClass()
         self.failures = Failures()
-        self.pairs = Pairs()
-        self.traits = Traits()
-        self.lists = Lists()
-        self.vanishing = Vanishing(start_ns)
         self.disorder = Disorder()
-        self.stored = Stored()
         self.sample = Sample()
+        self.sampling = Sampling(start_ns)
+
+    def losses(self) -> Losses:
+        """The circumstances of losses; of a disaster, in a sample of the conversations."""
+        return self.sampling.losses()
 
     def add(self, checked: Checked) -> None:
         """Take in one judged conversation."""
-        for part in vars(self).values():
+        self.conversations += 1
+        for part in (self.by_class, self.failures, self.disorder, self.sample, self.sampling):
             part.add(checked)
 
     def add_proven(self, proven: Proven) -> None:
         """Take in conversations that are proven sound; the other parts count what is not."""
-        for part in (self.failures, self.pairs, self.traits, self.lists, self.vanishing):
-            part.add_proven(proven)
+        self.conversations += proven.size
+        self.failures.add_proven(proven)
+        self.sampling.add_proven(proven)
 
     def merge(self, other: Symptoms) -> None:
         """Take in another share."""
-        for name, part in vars(self).items():
-            part.merge(vars(other)[name])
+        self.conversations += other.conversations
+        self.by_class.merge(other.by_class)
+        self.failures.merge(other.failures)
+        self.disorder.merge(other.disorder)
+        self.sample.merge(other.sample)
+        self.sampling.merge(other.sampling)

@@ -77,10 +77,11 @@ class Traits:
         for message, fate in checked.fates.items():
             end = ENDS.get(fate.name)
             if end is not None:
-                _, words, append, attempts, *_ = checked.sent[message.device, message.seq]
-                role, size = (words.role, words.bytes.bit_length()) if lossy else (None, 0)
+                sent = checked.sent[message.device, message.seq]
+                role, size = (sent.said.role, sent.said.bytes.bit_length()) if lossy else (None, 0)
                 seen = fate.name != "lost: never visible"
-                said[append.instance, role, size, append.id in at_once, attempts > 1, end, seen] += 1
+                append = sent.append
+                said[append.instance, role, size, append.id in at_once, sent.attempts > 1, end, seen] += 1
         for traits, number in said.items():
             self.said[SaidTraits(conversation.scenario, *traits)] += number
         self._count_twins(checked, appends)

@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -89,6 +90,13 @@ def up(store: str, instances: int, balance: str, defects: tuple[str, ...], port:
 @click.argument("scenarios", nargs=-1, metavar="[SCENARIO]...")
 @click.option("--host", metavar="URL", help="A memory that is already running.")
 @click.option(
+    "--target",
+    default="",
+    metavar="NAME|FILE",
+    help="How it is asked: a shipped target (`goldfish targets`), a mapping (memory.toml), or an adapter or library "
+    "(memory.py:Class).  [default: the reference interface]",
+)
+@click.option(
     "--deploy", type=click.Choice(["embedded"]), help="Start a deployment for this run (default without --host)."
 )
 @click.option(
@@ -132,6 +140,7 @@ def up(store: str, instances: int, balance: str, defects: tuple[str, ...], port:
 def run(
     scenarios: tuple[str, ...],
     host: str | None,
+    target: str,
     deploy: str | None,
     contract: Path | None,
     store: str | None,
@@ -159,6 +168,7 @@ def run(
 
     load = Load(
         scenarios=scenarios,
+        target=target,
         contract=contract,
         connection=connection,
         users=users,
@@ -171,12 +181,15 @@ def run(
         seed=seed,
         out=out,
     )
-    if host is not None:
+    address, mask, hosted = _address(target, host)
+    if address is not None:
         ours = {"--deploy": deploy, "--store": store, "--instances": instances, "--balance": balance}
         given = [name for name, value in ours.items() if value] + ["--defect"] * bool(defects)
         if given:
             raise click.UsageError(f"{', '.join(given)}: only for an embedded deployment; --host names one that runs")
-        result = run_external(load, host)
+        result = run_external(msgspec.structs.replace(load, host_given=host is not None), address, mask)
+    elif not hosted:
+        raise click.UsageError(f"no address: {target} needs --host URL, or base_url under [target]")
     else:
         result = run_embedded(load, plan_of(store or "journal", instances or 3, balance or "round-robin", defects, 0))
     result.show(as_json=as_json)
@@ -304,6 +317,17 @@ def anomalies(as_json: bool) -> int:
         [*ANOMALIES.values(), *FLAGS.values()],
         {"class": "name", "meaning": "meaning", "proved by": "rule", "usual causes": "causes"},
     )
+
+
+def _address(target: str, host: str | None) -> tuple[str | None, Callable[[str], str], bool]:
+    """Where a memory listens, what takes secrets out of that, and whether we start it ourselves."""
+    if not target:
+        return host, str, True
+    from stress.targets.load import find, load
+
+    loaded = load(find(target))
+    hosted = loaded.about.library is not None or not loaded.source.text
+    return host or loaded.about.base_url, loaded.manner.mask, hosted
 
 
 def _list(as_json: bool, entries: list[Any], columns: dict[str, str]) -> int:

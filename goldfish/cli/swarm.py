@@ -25,6 +25,7 @@ from goldfish.errors import GoldfishError, UsageError
 from goldfish.terminal import console, emit, no_terminal
 
 if TYPE_CHECKING:
+    from goldfish.contract import Settings
     from stress.deployment import Plan
 
 LOG_TAIL_LINES = 15
@@ -37,6 +38,9 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     """What one run does, apart from where."""
 
     scenarios: tuple[str, ...] = ()
+    target: str = ""
+    host_given: bool = True
+    """Whether the address was said; else the target's file says it."""
     contract: Path | None = None
     connection: str = "kept"
     users: int = 20
@@ -95,11 +99,14 @@ def run_embedded(load: Load, plan: Plan) -> Finished:
         return _run(load, deployment.url, deployment.folder, deployment.adopt, _again(load, _plan_options(plan)))
 
 
-def run_external(load: Load, host: str) -> Finished:
-    """Run against a memory that is there already."""
+def run_external(load: Load, host: str, mask: Callable[[str], str] = str) -> Finished:
+    """Run against a memory that is there already; ``mask`` takes secrets out of its address."""
     _check(load)
     load = _seeded(load)
-    return _run(load, host, None, lambda _: None, _again(load, ["--host", host]))
+    where = ["--target", load.target] if load.target else []
+    if load.host_given:
+        where += ["--host", mask(host)]
+    return _run(load, host, None, lambda _: None, _again(load, where), mask(host))
 
 
 def _check(load: Load) -> None:
@@ -108,7 +115,7 @@ def _check(load: Load) -> None:
 
     for name in load.scenarios:
         scenario_named(name)
-    settings = load_settings(load.contract)
+    settings = load_settings(load.contract) if not load.target else _promised(load)
     if load.until_proven:
         from goldfish.sequential import design
 
@@ -118,6 +125,14 @@ def _check(load: Load) -> None:
         load.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"cannot make the folder '{load.out}': {error.strerror}; choose another --out") from error
+
+
+def _promised(load: Load) -> Settings:
+    """By the target's own file, and the contract over it."""
+    from stress.targets.load import find
+    from stress.targets.load import load as load_target
+
+    return load_target(find(load.target)).settings(load.contract)
 
 
 def _seeded(load: Load) -> Load:
@@ -153,7 +168,14 @@ def _target(again: list[str], host: str) -> str:
     return f"{host} (embedded: {' '.join(ours)})" if ours else host
 
 
-def _run(load: Load, host: str, deployment: Path | None, adopt: Callable[[int], None], again: list[str]) -> Finished:
+def _run(
+    load: Load,
+    host: str,
+    deployment: Path | None,
+    adopt: Callable[[int], None],
+    again: list[str],
+    shown: str | None = None,
+) -> Finished:
     reading, writing = os.pipe()
     with tempfile.TemporaryFile() as log:
         child = subprocess.Popen(
@@ -189,7 +211,10 @@ def _run(load: Load, host: str, deployment: Path | None, adopt: Callable[[int], 
     except (OSError, ValueError):
         results = None
     return Finished(
-        exit_code=code if code in range(5) else 4, directory=directory, target=_target(again, host), results=results
+        exit_code=code if code in range(5) else 4,
+        directory=directory,
+        target=_target(again, shown or host),
+        results=results,
     )
 
 
@@ -198,11 +223,12 @@ def _command(load: Load, host: str, deployment: Path | None) -> list[str]:
 
     options: dict[str, Any] = {
         "--locustfile": files("locustfiles") / "all_scenarios.py",
-        "--host": host,
+        "--host": host if load.host_given else None,
         "--users": load.users,
         "--spawn-rate": f"{load.spawn_rate:g}",
         "--run-time": load.time_s,
         "--goldfish-out": load.out,
+        "--goldfish-target": load.target or None,
         "--goldfish-contract": load.contract,
         "--goldfish-connection": load.connection,
         "--goldfish-turns": load.turns,

@@ -62,6 +62,19 @@ _MEANINGS = {
     b"transfer-encoding": _UNUSUAL,
     b"upgrade": _UNUSUAL,
 }
+_instance_header = b"x-memory-instance"
+
+
+def name_instances_by(header: str | None) -> None:
+    """From now on, this header of an answer names the instance that gave it; None: ``X-Memory-Instance``."""
+    global _instance_header
+    name = (header or "X-Memory-Instance").lower().encode()
+    if name != _instance_header:
+        _MEANINGS[name] = _MEANINGS.pop(_instance_header)
+        _instance_header = name
+        _headers.clear()
+
+
 _START = re.compile(rb"HTTP/1\.1 ([2-9]\d\d) [\t -~\x80-\xff]*")
 _HEADER = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([\t -~\x80-\xff]*)")
 _BODILESS = (204, 304)
@@ -189,7 +202,7 @@ class Parser:
         if self._complete:
             return
         answer, name = self.answer, name.lower()
-        if name == b"x-memory-instance":
+        if name == _instance_header:
             answer.instance = value[:64].decode("latin-1")
         elif name == b"set-cookie" and len(answer.cookies) < COOKIES_MAX:
             answer.cookies.append(value.decode("latin-1"))

@@ -41,7 +41,7 @@ from stress.swarm.status import Status
 from stress.swarm.worker import Worker, die_with_master, reap_workers, unhandled
 
 EXIT_PRECEDENCE = (2, 3, 4, 1, 0)
-KINDS = ("append", "recall", "delete")
+KINDS = ("append", "recall", "delete", "touch")
 
 log = logging.getLogger("goldfish")
 

@@ -5,7 +5,7 @@
 
 warmup  users are being spawned; their operations are recorded with this phase
 load    all users are there
-drain   no new turn begins, turns in flight end (at most ``DRAIN_S``), what hangs is killed and recorded as such
+drain   no new turn begins, turns in flight end (at most ``drain_s``), what hangs is killed and recorded as such
 final   conversations that are still open are closed: settle, final recall
 closed  the op log has its footer
 
@@ -33,18 +33,20 @@ from goldfish.run import TRANSCRIPT, Counters, write_run
 from goldfish.run import Run as Record
 from goldfish.sequential import Evidence, proven
 from goldfish.token import Person
+from stress.swarm.answer import name_instances_by
 from stress.swarm.closing import Closing
 from stress.swarm.device import Conversation
-from stress.swarm.http import TIMEOUT_S, Endpoint
+from stress.swarm.http import Endpoint
 from stress.swarm.pacing import Pacer
 from stress.swarm.plan import Plan
 from stress.swarm.progress import tell
 from stress.swarm.proving import Stories
 from stress.swarm.recorder import Recorder
 from stress.swarm.status import State, Status
-from stress.targets.reference import ReferenceTarget
+from stress.targets.load import load
 
-DRAIN_S = TIMEOUT_S + 2
+DRAIN_S = 2.0
+"""How long turns may go on, beyond what one answer may take."""
 FINAL_S = 60.0
 """Longest time for all final recalls of a run; what is not closed by then stays unsettled, and the verdict says so."""
 KILL_S = 5.0
@@ -96,8 +98,10 @@ class Run:
         """
         global _current
         self.plan = plan
-        self.endpoint = Endpoint(plan.host)
-        self.target = ReferenceTarget()
+        loaded = load(plan.target)
+        self.endpoint = Endpoint(plan.host, loaded.manner)
+        self.target = loaded.target
+        name_instances_by(loaded.about.instance_header)
         self.settings = plan.settings
         self.connection = plan.connection
         self.seed = plan.seed
@@ -215,8 +219,9 @@ class Run:
         self._enter("drain")
         if self.pacer:
             self.pacer.stop()
-        if not self._still.wait(DRAIN_S):
-            log.warning("%d turns did not end in %g s and are cut off", len(self._turning), DRAIN_S)
+        drain_s = self.endpoint.timeout_s + DRAIN_S
+        if not self._still.wait(drain_s):
+            log.warning("%d turns did not end in %g s and are cut off", len(self._turning), drain_s)
             gevent.killall(list(self._turning), timeout=KILL_S)
         if self.state == "closed":
             return
@@ -449,7 +454,7 @@ class Swarm:
         self.record.ended = why
         self.state = "drain"
         self._progress()
-        patience_s = DRAIN_S + KILL_S + self.plan.settings.contract.settle_s + FINAL_S + SILENT_S
+        patience_s = self.plan.timeout_s + DRAIN_S + KILL_S + self.plan.settings.contract.settle_s + FINAL_S + SILENT_S
         end_s = time.monotonic() + patience_s
         asked_s = 0.0
         while waiting := self._waiting():

@@ -16,7 +16,6 @@ from typing import Any
 
 import msgspec
 
-from goldfish.contract import load_settings
 from goldfish.errors import UsageError
 from goldfish.run import Run as Record
 from goldfish.run import Skipped
@@ -26,7 +25,7 @@ from stress.swarm.options import CONNECTIONS, TURNS_PER_SECOND_MAX
 from stress.swarm.plan import Plan
 from stress.swarm.preflight import check_target
 from stress.swarm.progress import tell
-from stress.targets.reference import ReferenceTarget
+from stress.targets.load import Loaded, find, load
 
 log = logging.getLogger("goldfish")
 
@@ -44,7 +43,9 @@ def open_plan(options: Any, host: str | None, classes: list[Any], users: int) ->
         UsageError: something cannot be meant.
         TargetError: the target does not answer as its interface says.
     """
-    settings = load_settings(Path(options.goldfish_contract) if options.goldfish_contract else None)
+    source = find(options.goldfish_target)
+    loaded = load(source)
+    settings = loaded.settings(Path(options.goldfish_contract) if options.goldfish_contract else None)
     if options.goldfish_connection not in CONNECTIONS:
         raise UsageError(f"--goldfish-connection is '{options.goldfish_connection}'; known: {', '.join(CONNECTIONS)}")
     if not 0 <= options.goldfish_turns_per_second <= TURNS_PER_SECOND_MAX:
@@ -52,6 +53,7 @@ def open_plan(options: Any, host: str | None, classes: list[Any], users: int) ->
             f"--goldfish-turns-per-second is {options.goldfish_turns_per_second:g}; expected a rate over the whole "
             f"swarm of at most {TURNS_PER_SECOND_MAX:,}, or 0 to let every user go at its own pace"
         )
+    host = host or loaded.about.base_url
     if not host:
         raise UsageError("no target: give --host, e.g. the address that `goldfish up` prints")
     scenarios, skipped = [], []
@@ -64,13 +66,12 @@ def open_plan(options: Any, host: str | None, classes: list[Any], users: int) ->
         raise UsageError("every scenario is skipped: " + "; ".join(f"{s.scenario}: {s.reason}" for s in skipped))
     meanings = {cls.scenario(): cls.meaning() for cls in sorted(scenarios, key=lambda cls: cls.scenario())}
     name, tag = _new_name()
-    target = ReferenceTarget()
-    endpoint = Endpoint(host)
+    endpoint = Endpoint(host, loaded.manner)
     deployment = _deployment(options.goldfish_deployment)
     # Ours has this form, and if a defect empties it that is a finding, no obstacle.
     by_user = any(cls.scope == "user" for cls in scenarios) and not deployment
     patience_s = settings.contract.settle_s
-    for problem in check_target(endpoint, target, Person(tag, 0, 0), by_user=by_user, patience_s=patience_s):
+    for problem in check_target(endpoint, loaded.target, Person(tag, 0, 0), by_user=by_user, patience_s=patience_s):
         log.warning(problem)
         tell("problem", message=problem)
     plan = Plan(
@@ -78,6 +79,8 @@ def open_plan(options: Any, host: str | None, classes: list[Any], users: int) ->
         tag=tag,
         directory=str((Path(options.goldfish_out) / name).absolute()),
         host=host,
+        target=source,
+        timeout_s=endpoint.timeout_s,
         settings=settings,
         scenarios=tuple(meanings),
         connection=options.goldfish_connection,
@@ -95,7 +98,7 @@ def open_plan(options: Any, host: str | None, classes: list[Any], users: int) ->
         processes=[],
         started=time.time(),
         start_ns=time.monotonic_ns(),
-        target={"host": str(endpoint), **deployment},
+        target=_told(loaded, endpoint) | deployment,
         seed=plan.seed,
         users=users,
         turns_per_second=plan.turns_per_second or None,
@@ -110,6 +113,14 @@ def open_plan(options: Any, host: str | None, classes: list[Any], users: int) ->
         git_commit=_git_commit(),
     )
     return plan, record
+
+
+def _told(loaded: Loaded, endpoint: Endpoint) -> dict[str, Any]:
+    """What the record says of a target; of the reference, only where it listens."""
+    told: dict[str, Any] = {"host": str(endpoint)}
+    if loaded.source.text:
+        told |= {"target": loaded.source.name, "about": loaded.about.about, "versions": loaded.versions}
+    return told
 
 
 def is_scenario(cls: Any) -> bool:

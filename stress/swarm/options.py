@@ -25,6 +25,13 @@ def add_options(parser: Any) -> None:
         help="Folder that receives the run directory",
     )
     parser.add_argument(
+        "--goldfish-target",
+        type=str,
+        default="",
+        env_var="GOLDFISH_TARGET",
+        help="How the memory is asked: a shipped target, a mapping (memory.toml) or an adapter (memory.py:Memory)",
+    )
+    parser.add_argument(
         "--goldfish-contract",
         type=str,
         default="",

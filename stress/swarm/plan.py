@@ -6,6 +6,7 @@ import msgspec
 
 from goldfish.contract import Settings
 from stress.swarm.device import ConnectionPolicy
+from stress.targets.load import Source
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,6 +18,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     directory: str
     """The run directory, absolute."""
     host: str
+    target: Source
+    """How it is asked; secrets are left to the environment of each process."""
+    timeout_s: float
+    """How long one answer may take."""
     settings: Settings
     scenarios: tuple[str, ...]
     """Those that the contract allows."""

@@ -43,7 +43,7 @@ Raises:
 class Place:
     """Where something is said: a session of a person, as the target knows it."""
 
-    __slots__ = ("device", "lock", "open", "saved", "session", "user")
+    __slots__ = ("device", "lock", "open", "session", "user", "values")
 
     def __init__(self, user: str, session: str, *, is_open: bool) -> None:
         self.user = user
@@ -51,8 +51,8 @@ class Place:
         self.device = ""
         self.open = is_open
         """Whether it may be used; if not, ``Target.open`` comes first."""
-        self.saved: dict[str, str] = {}
-        """What answers to ``open`` told."""
+        self.values: dict[str, Any] = {}
+        """What else the target wants to remember of it, such as an id that the service gave."""
         self.lock: Any = None
         """Keeps two devices from opening it both."""
 
@@ -89,7 +89,7 @@ class Target(ABC):
         return Place(user, session, is_open=not self.opens)
 
     def open(self, ask: Ask, place: Place) -> Result:
-        """Make a session ready; what the answer tells is kept in ``place``."""
+        """Make a session ready; what its answers tell is kept in ``place.values``."""
         raise NotImplementedError
 
     @abstractmethod

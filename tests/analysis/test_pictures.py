@@ -93,7 +93,7 @@ def test_every_scenario_has_its_worst_conversation_before_any_has_a_second(tmp_p
 def test_ages_are_counted_for_scenarios_that_lack_something(tmp_path: Path) -> None:
     process = many(2, scenario="sound").talk("x", scenario="lossy").append("phone", 0, 1, 0).append("phone", 2, 3, 1)
     process.recall("phone", 5, 6, PHONE[1], instance="m2").recall("phone", 1_003, 1_004, PHONE[0], PHONE[1])
-    curve = age_curve(sums(load(write(tmp_path, process))).symptoms.pairs, ["sound", "lossy"])
+    curve = age_curve(sums(load(write(tmp_path, process))).symptoms.losses().pairs, ["sound", "lossy"])
     assert curve is not None
     assert {series.scenario for series in curve.series} == {"lossy"}
     bins = {series.kin: (series.missing, series.pairs) for series in curve.series}

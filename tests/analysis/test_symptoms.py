@@ -52,11 +52,14 @@ def plainly(part: Any) -> Any:
 
 
 def symptoms(judged: Judged) -> dict[str, Any]:
+    losses = judged.symptoms.losses()
+    parts: list[Any] = [judged.symptoms.by_class, judged.symptoms.failures, judged.symptoms.disorder]
+    parts += [losses, losses.pairs, losses.traits, losses.lists, losses.vanishing, losses.stored]
     return {
-        f"{name}.{field}": plainly(held)
-        for name, part in vars(judged.symptoms).items()
-        if name != "sample"
+        f"{type(part).__name__}.{field}": plainly(held)
+        for part in parts
         for field, held in vars(part).items()
+        if isinstance(held, int | Mapping)
     }
 
 
@@ -110,7 +113,7 @@ def test_symptoms_of_odd_moments_are_the_same_by_columns(tmp_path: Path) -> None
     contract = Contract(unmarked="allow")
     found = symptoms(by_columns(tmp_path, contract))
     assert found == symptoms(one_by_one(tmp_path, contract))
-    assert {(failure.kind, failure.why) for failure in found["failures.number"]} == {
+    assert {(failure.kind, failure.why) for failure in found["Failures.number"]} == {
         ("append", "timeout"), ("append", "413"), ("recall", "503"),
     }  # fmt: skip
 

@@ -18,9 +18,11 @@ from stress.swarm import lifecycle
 from stress.swarm.lifecycle import Member, Swarm
 from stress.swarm.plan import Plan
 from stress.swarm.status import Status
+from stress.targets.load import find
 
 PLAN = Plan(
-    run="a-run", tag="aaaaaa", directory="", host="http://127.0.0.1:1", connection="kept", seed=1, owned=True, users=4,
+    run="a-run", tag="aaaaaa", directory="", host="http://127.0.0.1:1", target=find(""), timeout_s=10,
+    connection="kept", seed=1, owned=True, users=4,
     settings=Settings(contract=Contract(settle_ms=0)), scenarios=("rapid-switch",), turns=100,
 )  # fmt: skip
 

@@ -91,7 +91,7 @@ def test_what_the_library_raises_is_answered_as_unknown_and_logged_whole(odd: De
 def test_a_list_that_holds_no_texts_is_an_error_of_the_library(odd: Deployment) -> None:
     answer = Memory(odd.url).session("u", "s")
     assert (answer.status, answer.code) == (500, "library-failed")
-    assert "content is list, expected str" in answer.body["error"]["message"]
+    assert "text is list, expected str" in answer.body["error"]["message"]
 
 
 def test_instances_start_one_after_the_other_in_surroundings_they_share(monkeypatch: pytest.MonkeyPatch) -> None:

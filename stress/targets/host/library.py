@@ -9,8 +9,9 @@
         async def append(self, user: str, session: str, messages: list[Message]) -> None:
             await self._client.rpush(session, *(json.dumps(message) for message in messages))
 
-        async def history(self, user: str, session: str, limit: int | None) -> list[Message]:
-            return [Message(*json.loads(line)) for line in await self._client.lrange(session, 0, -1)]
+        async def history(self, user: str, session: str, limit: int | None) -> Sequence[Message]:
+            lines = await self._client.lrange(session, 0, -1)
+            return self.newest([Message(*json.loads(line)) for line in lines], limit)
 
 Every instance is a process with one object of the class. Requests run side by side in one event loop, so what blocks
 belongs in ``asyncio.to_thread``. What is raised becomes an answer 500, which says that the outcome is unknown; a plug
@@ -22,17 +23,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-
-class Message(NamedTuple):
-    """One message."""
-
-    role: str
-    """user, assistant, system or tool; a library that calls them otherwise is translated both ways by its plug."""
-    content: str
-    id: str = ""
-    """Hand it back where the library keeps it. Where it cannot, leave it out: the text names its message too."""
+from stress.targets.message import Message
 
 
 class Surroundings:
@@ -90,10 +82,11 @@ class Library(ABC):
     async def close(self) -> None:  # noqa: B027 - a library may hold nothing
         """Let go of all connections; instances are given a second or two to end."""
 
-
-def newest(messages: Sequence[Message], limit: int | None) -> Sequence[Message]:
-    """The last ``limit`` messages, for libraries that know no limit; beware that ``messages[-0:]`` would be all."""
-    return messages if limit is None else messages[max(0, len(messages) - limit) :]
+    @staticmethod
+    def newest(messages: Sequence[Message], limit: int | None) -> Sequence[Message]:
+        """The last ``limit`` messages, for libraries that know no limit."""
+        # Not messages[-limit:], which with 0 would be all of them.
+        return messages if limit is None else messages[max(0, len(messages) - limit) :]
 
 
 def _needed(what: str, address: str | None) -> str:

@@ -26,7 +26,8 @@ from stress.memory.problems import ProblemError
 from stress.memory.service import DEFAULT_TENANT
 from stress.memory.store import History, Scope, Session, encode
 from stress.targets.host.hosted import Hosted
-from stress.targets.host.library import Library, Message, NotOfferedError, Surroundings
+from stress.targets.host.library import Library, NotOfferedError, Surroundings
+from stress.targets.message import Message
 
 log = logging.getLogger("goldfish.memory")
 
@@ -155,10 +156,10 @@ def _failures_told(method: str) -> Iterator[None]:
 def _encoded(messages: Sequence[Message]) -> list[bytes]:
     """The messages as they go out; one whose id the library did not keep is named by its text."""
     encoded = []
-    for role, content, known_id in messages:
-        if not isinstance(content, str):
-            raise TypeError(f"content is {type(content).__name__}, expected str")
-        listed = {"id": known_id or _id_in(content), "role": role, "content": content}
+    for role, text, known_id in messages:
+        if not isinstance(text, str):
+            raise TypeError(f"text is {type(text).__name__}, expected str")
+        listed = {"id": known_id or _id_in(text), "role": role, "content": text}
         try:
             encoded.append(encode(listed))
         except UnicodeEncodeError:  # half a surrogate pair, which only the standard library writes as an escape

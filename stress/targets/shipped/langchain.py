@@ -8,7 +8,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 from goldfish import Library, Message, Surroundings
-from stress.targets.host.library import newest
 
 _ROLES = {"human": "user", "ai": "assistant"}
 
@@ -34,7 +33,7 @@ class RedisHistories(Library):
     async def history(self, user: str, session: str, limit: int | None) -> Sequence[Message]:  # noqa: ARG002
         """Read the chat's history."""
         async with self._history(session) as history:
-            return newest(_ours(await history.aget_messages()), limit)
+            return self.newest(_ours(await history.aget_messages()), limit)
 
     async def delete(self, user: str, session: str) -> None:  # noqa: ARG002
         """Clear the chat's history."""
@@ -85,7 +84,7 @@ class PostgresThreads(Library):
     async def history(self, user: str, session: str, limit: int | None) -> Sequence[Message]:  # noqa: ARG002
         """The messages in the thread's newest checkpoint."""
         state = await self._graph.aget_state(_thread(session))
-        return newest(_ours(state.values.get("messages", [])), limit)
+        return self.newest(_ours(state.values.get("messages", [])), limit)
 
     async def delete(self, user: str, session: str) -> None:  # noqa: ARG002
         """Delete the chat's thread."""
@@ -107,7 +106,7 @@ def _thread(session: str) -> Any:
 def _theirs(messages: Sequence[Message]) -> Any:
     from langchain_core.messages import convert_to_messages
 
-    return convert_to_messages([message._asdict() for message in messages])
+    return convert_to_messages([{"role": said.role, "content": said.text, "id": said.id} for said in messages])
 
 
 def _ours(messages: Sequence[Any]) -> list[Message]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from goldfish import Library, Message, Surroundings
-from stress.targets.host.library import newest
 
 
 class RedisChats(Library):
@@ -29,12 +28,12 @@ class RedisChats(Library):
     async def append(self, user: str, session: str, messages: list[Message]) -> None:  # noqa: ARG002
         """Add one after the other; the store has no method for several."""
         for message in messages:
-            await self._store.async_add_message(session, self._message(role=message.role, content=message.content))
+            await self._store.async_add_message(session, self._message(role=message.role, content=message.text))
 
     async def history(self, user: str, session: str, limit: int | None) -> Sequence[Message]:  # noqa: ARG002
         """Read the chat's list."""
         listed = await self._store.aget_messages(session)
-        return newest([Message(message.role.value, message.content) for message in listed], limit)
+        return self.newest([Message(message.role.value, message.content) for message in listed], limit)
 
     async def delete(self, user: str, session: str) -> None:  # noqa: ARG002
         """Delete the chat's list."""

@@ -27,7 +27,7 @@ class Sessions(Library):
 
     async def append(self, user: str, session: str, messages: list[Message]) -> None:
         """Add the items to the chat's session and to the user's."""
-        items = [{"role": message.role, "content": message.content} for message in messages]
+        items = [{"role": message.role, "content": message.text} for message in messages]
         for name in (session, user):
             async with self.session(name) as chat:
                 await chat.add_items(items)

@@ -3,6 +3,7 @@
 import asyncio
 import fcntl
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from goldfish import Library, Message, Surroundings
@@ -15,17 +16,16 @@ class Keeping(Library):
     async def append(self, user: str, session: str, messages: list[Message]) -> None:
         await asyncio.to_thread(_write, self.folder / session, messages)
 
-    async def history(self, user: str, session: str, limit: int | None) -> list[Message]:
-        listed = await asyncio.to_thread(_read, self.folder / session)
-        return listed if limit is None else listed[max(0, len(listed) - limit) :]
+    async def history(self, user: str, session: str, limit: int | None) -> Sequence[Message]:
+        return self.newest(await asyncio.to_thread(_read, self.folder / session), limit)
 
     async def delete(self, user: str, session: str) -> None:
         (self.folder / session).unlink(missing_ok=True)
 
 
 class KeepingTextsOnly(Keeping):
-    async def history(self, user: str, session: str, limit: int | None) -> list[Message]:
-        return [Message(role, content) for role, content, _ in await super().history(user, session, limit)]
+    async def history(self, user: str, session: str, limit: int | None) -> Sequence[Message]:
+        return [Message(role, text) for role, text, _ in await super().history(user, session, limit)]
 
 
 class Losing(Keeping):

@@ -10,7 +10,7 @@ from goldfish import Library, Message, Surroundings
 
 class Raising(Library):
     async def append(self, user: str, session: str, messages: list[Message]) -> None:
-        raise ValueError(f"no room for {messages[0].content}")
+        raise ValueError(f"no room for {messages[0].text}")
 
     async def history(self, user: str, session: str, limit: int | None) -> list[Message]:
         listed: Any = [Message("user", ["part"])]  # type: ignore[arg-type]

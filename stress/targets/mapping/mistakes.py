@@ -1,0 +1,260 @@
+"""Which line of a mapping is wrong? Told from what a memory answered to one user alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from goldfish.mistakes import line_of
+from goldfish.token import PREFIX, read
+from stress.swarm.answer import Answer
+from stress.targets.mapping.file import RecallStep, TargetFile
+from stress.targets.mapping.select import paths_to, selector
+from stress.targets.outcome import Item
+from stress.targets.target import Advice
+
+TABLE_OF = {
+    "open": "open",
+    "append": "append",
+    "recall": "recall",
+    "recall by default": "recall_default",
+    "recall by user": "recall_user",
+    "delete": "delete",
+}
+
+
+class Where(NamedTuple):
+    """A file, to name its lines."""
+
+    name: str
+    text: str
+
+    def at(self, *keys: str) -> str:
+        """Name, number and words of the line that sets the last of some keys, or of the table above it."""
+        number = line_of(self.text, list(keys))
+        lines = self.text.splitlines()
+        words = lines[number - 1].strip() if 0 < number <= len(lines) else ""
+        return f"{self.name}:{number}: {words}"
+
+
+def advise(file: TargetFile, where: Where, step: str, answer: Answer | None) -> Advice:
+    """What to tell about a step that failed.
+
+    Args:
+        file: the mapping.
+        where: to name its lines.
+        step: open, append, recall, recall by user or delete.
+        answer: the last one; None if there was none.
+    """
+    table = TABLE_OF[step]
+    if table == "append" and file.turn is not None:
+        table = "turn"
+    if table == "recall" and file.recall_default is not None:
+        table = "recall_default"
+    setting: Any = getattr(file, table)
+    if isinstance(setting, tuple):
+        setting = setting[0]
+    codes = " or ".join(map(str, setting.accepted)) if setting.accepted else "2xx"
+    if answer is None:
+        return Advice(expected=codes, at=where.at("target", "base_url") if file.target.base_url else "")
+    accepted = answer.status in setting.accepted if setting.accepted else 200 <= answer.status < 300
+    if not accepted:
+        return _refused(file, where, table, answer, codes)
+    if table == "open":
+        return _unsaved(where, answer, setting.save, codes)
+    if table in ("append", "turn"):
+        return _unacknowledged(where, table, answer, setting.ids, codes)
+    if isinstance(setting, RecallStep):
+        return _no_list(where, table, answer, setting, codes)
+    return Advice(expected=codes, at=where.at(table, "path"))
+
+
+def _refused(file: TargetFile, where: Where, table: str, answer: Answer, codes: str) -> Advice:
+    """The status says no."""
+    status = answer.status
+    if status in (401, 403):
+        key = "auth" if file.target.auth else "headers" if file.target.headers else ""
+        at = where.at("target", key) if key else where.at("target")
+        return Advice(
+            expected=codes,
+            at=at,
+            attempt='is the token right, and sent where it is expected? [target] auth = {bearer = "${TOKEN}"}',
+        )
+    if status == 405:
+        written = f"{table}.method" if _is_set(where, table, "method") else f"{table}.path"
+        return Advice(
+            expected=codes,
+            at=where.at(*written.split(".")),
+            attempt="the path is known, but not with this method: see which one the service documents",
+        )
+    if status in (301, 302, 307, 308, 404, 410):
+        attempt = "is the path right, with its prefix? a redirect is not followed: write the address that it leads to"
+        if status in (404, 410):
+            attempt = "is the path right, with its prefix and the ids in it? must the session be made first ([open])?"
+        return Advice(expected=codes, at=where.at(table, "path"), attempt=attempt)
+    if status in (400, 415, 422):
+        key = "body" if _is_set(where, table, "body") else "query" if _is_set(where, table, "query") else "path"
+        if table == "append" and _is_set(where, table, "message"):
+            key = "message"
+        return Advice(
+            expected=codes,
+            at=where.at(table, key),
+            attempt="the service does not take what was sent: compare it with its documentation, and read its answer",
+        )
+    if 200 <= status < 300:
+        return Advice(
+            expected=codes,
+            at=where.at(table, "accepted"),
+            attempt=f"if {status} means that it was done, add it to accepted",
+        )
+    return Advice(expected=codes, at=where.at(table, "path"), attempt="what does the service's own log say?")
+
+
+def _unsaved(where: Where, answer: Answer, saves: dict[str, str], codes: str) -> Advice:
+    data = _json(answer)
+    for name, expression in saves.items():
+        if not isinstance(selector(expression)(data), str | int):
+            scalars = ", ".join(paths_to(data, lambda value: isinstance(value, str | int))) or "nothing"
+            return Advice(
+                expected=f"{codes} with a text or number at {expression}",
+                found=f"nothing at {expression}; the answer has {scalars}",
+                at=where.at("open", name),
+                attempt="select the id that the answer tells",
+            )
+    return Advice(expected=f"{codes} with JSON", at=where.at("open"))
+
+
+def _unacknowledged(where: Where, table: str, answer: Answer, ids: str | None, codes: str) -> Advice:
+    data = _json(answer)
+    ours = paths_to(data, lambda value: isinstance(value, str) and value.startswith(PREFIX))
+    found = selector(ids)(data) if ids is not None and data is not None else None
+    attempt = "leave ids out if the service does not tell the ids that it was given"
+    if ours:
+        attempt = f"our ids stand at {', '.join(ours)}: select them, e.g. with […] instead of [0]"
+    return Advice(
+        expected=f"{codes} with the ids of what was sent at {ids}",
+        found=f"{found!r} at {ids}"[:200],
+        at=where.at(table, "ids"),
+        attempt=attempt,
+    )
+
+
+def _no_list(where: Where, table: str, answer: Answer, step: RecallStep, codes: str) -> Advice:
+    data = _json(answer)
+    lists = paths_to(data, lambda value: isinstance(value, list))
+    attempt = "is this the request that lists the messages?"
+    if lists:
+        attempt = f"the answer has lists at {', '.join(lists)}: select the one with the messages"
+    return Advice(
+        expected=f"{codes} with a list at {step.items}",
+        found=f"no list at {step.items}" if data is not None else "no JSON",
+        at=where.at(table, "items") if _is_set(where, table, "items") else where.at(table),
+        attempt=attempt,
+    )
+
+
+def misread(
+    file: TargetFile, where: Where, messages: Sequence[Item], items: Sequence[Item], answer: Answer
+) -> Advice | None:
+    """Which line makes a list be misread, if one does.
+
+    Args:
+        file: the mapping.
+        where: to name its lines.
+        messages: what one user alone has said.
+        items: the list as it was read.
+        answer: where it was read from.
+    """
+    table = "recall_default" if file.recall_default is not None else "recall"
+    step: RecallStep = getattr(file, table)
+    data = _json(answer)
+    elements = selector(step.items)(data)
+    sent = {message.id: message for message in messages}
+    read_ids = [str(token) if (token := read(item.id, item.content)) else None for item in items]
+    shown = {name: item for name, item in zip(read_ids, items, strict=True) if name in sent}
+    if not shown:
+        return _nothing(where, table, step, messages, data, elements)
+    for name, item in shown.items():
+        assert name is not None
+        if item.role != sent[name].role:
+            known = " = ".join((sent[name].role, f'"{item.role}"'))
+            at = where.at("roles", sent[name].role) if file.roles else where.at(table, "role")
+            return Advice(
+                expected=f"role {sent[name].role!r} for a message of the role {sent[name].role!r}",
+                found=f"role {item.role!r} at {step.role}",
+                at=at,
+                attempt=f"[roles] {known}, if that is what the service calls it" if item.role else _roles(elements),
+            )
+    placed = [name for name in read_ids if name in sent]
+    order = [message.id for message in messages if message.id in shown]
+    if len(order) > 1 and placed == order[::-1]:
+        return Advice(
+            expected="the oldest message first",
+            found="the newest first",
+            at=where.at(table, "order") if _is_set(where, table, "order") else where.at(table),
+            attempt='order = "newest-first"' if step.order == "oldest-first" else 'order = "oldest-first"',
+        )
+    return None
+
+
+def _nothing(where: Where, table: str, step: RecallStep, messages: Sequence[Item], data: Any, elements: Any) -> Advice:
+    """No message of ours was found in a list."""
+    token = messages[0].id
+    expected = f"a list at {step.items} with what was said: a text that starts with [{token}]"
+    if not elements:
+        elsewhere = [
+            path.rpartition("[")[0] or "@"
+            for path in paths_to(data, lambda value: isinstance(value, list) and _holds(value, token))
+        ]
+        lists = paths_to(data, lambda value: isinstance(value, list) and _holds(value, token)) or elsewhere
+        attempt = "is this the same session? does it take a moment to show up (visibility_ms)? are the ids right?"
+        if lists:
+            attempt = f"what was said is in the list at {', '.join(lists)}: select that"
+        return Advice(
+            expected=expected,
+            found=f"an empty list at {step.items}" if elements is not None else f"nothing at {step.items}",
+            at=where.at(table, "items") if lists and _is_set(where, table, "items") else where.at(table, "path"),
+            attempt=attempt,
+        )
+    texts = paths_to(elements[-1], lambda value: isinstance(value, str) and token in value)
+    if not texts:
+        texts = paths_to(elements[0], lambda value: isinstance(value, str) and token in value)
+    if texts:
+        return Advice(
+            expected=expected,
+            found=f"another text at {step.text}",
+            at=where.at(table, "text"),
+            attempt=f'what was said stands at {", ".join(texts)} of an element: text = "{texts[0]}"',
+        )
+    return Advice(
+        expected=expected,
+        found=f"{len(elements)} elements, none of which holds it",
+        at=where.at(table, "path"),
+        attempt="is this the session that was written to? does the service keep texts as they are?",
+    )
+
+
+def _roles(elements: Any) -> str:
+    words = ("user", "human", "assistant", "ai", "system")
+    element = elements[-1] if isinstance(elements, list) and elements else None
+    places = paths_to(element, lambda value: isinstance(value, str) and value.lower() in words)
+    return f"the role stands at {', '.join(places)}" if places else "select what tells who said it"
+
+
+def _holds(value: Any, token: str) -> bool:
+    return any(paths_to(part, lambda text: isinstance(text, str) and token in text) for part in value[-3:])
+
+
+def _is_set(where: Where, table: str, key: str) -> bool:
+    number = line_of(where.text, [table, key])
+    lines = where.text.splitlines()
+    return 0 < number <= len(lines) and key in lines[number - 1] and number != line_of(where.text, [table])
+
+
+def _json(answer: Answer) -> Any:
+    from stress.targets.mapping.mapped import read as decoded
+
+    try:
+        return decoded(answer)
+    except ValueError:
+        return None

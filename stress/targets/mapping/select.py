@@ -1,0 +1,98 @@
+"""Selectors: JMESPath expressions that find something in a JSON answer.
+
+Plain paths (``data.items``, ``content[0].text``) are what almost everybody writes; these are walked directly, which is
+many times as fast as interpreting the expression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jmespath
+from jmespath.exceptions import JMESPathError
+
+Select = Callable[[Any], Any]
+
+
+class SelectorError(Exception):
+    """An expression that is no JMESPath."""
+
+
+def selector(expression: str) -> Select:
+    """A function that finds what an expression means; None if there is nothing.
+
+    Raises:
+        SelectorError: it is no JMESPath.
+    """
+    try:
+        found = jmespath.compile(expression)
+    except JMESPathError as error:
+        raise SelectorError(" ".join(str(error).split())) from error
+    steps = _steps(found.parsed)
+    if steps is None:
+
+        def interpret(data: Any) -> Any:
+            try:
+                return found.search(data)
+            except (JMESPathError, TypeError, ValueError):
+                return None
+
+        return interpret
+    if len(steps) == 1 and isinstance(steps[0], str):
+        name = steps[0]
+        return lambda data: data.get(name) if type(data) is dict else None
+    return lambda data: _walk(data, steps)
+
+
+def _walk(data: Any, steps: list[str | int]) -> Any:
+    for step in steps:
+        if isinstance(step, str):
+            if type(data) is not dict:
+                return None
+            data = data.get(step)
+        elif type(data) is list and -len(data) <= step < len(data):
+            data = data[step]
+        else:
+            return None
+    return data
+
+
+def _steps(node: dict[str, Any]) -> list[str | int] | None:
+    """Names and numbers of a plain path; None if it is more than that."""
+    kind, children = node["type"], node["children"]
+    if kind in ("field", "index"):
+        return [node["value"]]
+    if kind == "current":
+        return []
+    if kind in ("subexpression", "index_expression"):
+        steps: list[str | int] = []
+        for child in children:
+            part = _steps(child)
+            if part is None:
+                return None
+            steps += part
+        return steps
+    return None
+
+
+def paths_to(data: Any, wanted: Callable[[Any], bool], depth: int = 6) -> list[str]:
+    """Where in an answer there is something that is wanted, as selectors; at most a few."""
+    found: list[str] = []
+
+    def look(value: Any, way: str, left: int) -> None:
+        if len(found) >= 5 or left < 0:
+            return
+        if wanted(value):
+            found.append(way or "@")
+            return
+        if isinstance(value, dict):
+            for key, part in value.items():
+                name = key if key.replace("_", "a").isalnum() and not key[:1].isdigit() else f'"{key}"'
+                look(part, f"{way}.{name}" if way else name, left - 1)
+        elif isinstance(value, list):
+            for at, part in enumerate(value[:3]):
+                look(part, f"{way}[{at}]", left - 1)
+
+    look(data, "", depth)
+    return found
