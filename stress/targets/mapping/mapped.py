@@ -230,7 +230,6 @@ class MappedTarget(Target):
             values = {**values, "limit": limit}
         asked: Mapping[str, Any] | None = step.first(values)
         items: list[Item] = []
-        earlier: set[tuple[str, str]] = set()
         for page in range(PAGES_MAX):
             assert asked is not None
             try:
@@ -252,10 +251,10 @@ class MappedTarget(Target):
                 items = step.read(elements)
                 break
             read_now = step.read(elements)
-            if step.paging.offset is not None:
-                # What is written meanwhile moves a list below an offset: an element on the edge is shown twice.
-                read_now = [item for item in read_now if (item.id, item.content) not in earlier]
-                earlier |= {(item.id, item.content) for item in read_now}
+            if step.paging.offset is not None and step.newest_first:
+                # What is written meanwhile moves the list below the offset: a page begins with the end of the last.
+                again = next((at for at, item in enumerate(read_now) if item not in items), len(read_now))
+                read_now = read_now[again:]
             items += read_now
             asked = step.next(data, page, len(elements), asked)
             enough = limit is not None and step.newest_first and len(items) >= limit
