@@ -38,10 +38,11 @@ def probe(target: str, host: str | None, contract: Path | None, *, as_json: bool
     loaded = load(source)
     settings = loaded.settings(contract)
     address = host or loaded.about.base_url
-    hosted = loaded.about.library is not None or not loaded.source.text
-    if address is None and not hosted:
+    library = loaded if loaded.about.library is not None else None
+    if address is None and library is None and loaded.source.text:
         raise UsageError(f"no address: {target} needs --host URL, or base_url under [target]")
-    with nullcontext() if address is not None else deployed(plan_of("journal", 3, "round-robin", (), 0)) as ours:
+    plan = plan_of("journal", 3, "round-robin", (), 0, library) if address is None else None
+    with deployed(plan) if plan is not None else nullcontext() as ours:
         from goldfish.token import Person
         from stress.swarm.answer import name_instances_by
         from stress.swarm.http import Endpoint

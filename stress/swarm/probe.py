@@ -25,11 +25,7 @@ MANY_TURNS = 65
 LIMIT = 3
 HUGE_CHARS = 64 * 1024
 PROBED = {
-    "tabs, quotes, emoji": 'tab\t "quoted" \\ \U0001f469\u200d\U0001f469\u200d\U0001f467 e\u0301 \u05e9\u05dc\u05d5\u05dd',
-    "NUL": "before\0after",
-    "64 KB": "x" * HUGE_CHARS,
-}
-    "tabs, quotes, emoji": 'tab\t "quoted" \\ 👩‍👩‍👧 e\u0301 שלום',
+    "tabs, quotes, emoji": 'tab\t "quoted" \\ \N{WOMAN}\N{ZERO WIDTH JOINER}\N{GIRL} e\u0301 \u05e9\u05dc\u05d5\u05dd',
     "NUL": "before\0after",
     "64 KB": "x" * HUGE_CHARS,
 }

@@ -88,6 +88,10 @@ class Target(ABC):
         """Where a person's session is, by our own ids."""
         return Place(user, session, is_open=not self.opens)
 
+    def asked(self, limit: int | None, *, by_user: bool) -> int | None:  # noqa: ARG002 - some offer none
+        """The limit that a recall really asks for: None where the product lists everything, always."""
+        return limit
+
     def open(self, ask: Ask, place: Place) -> Result:
         """Make a session ready; what its answers tell is kept in ``place.values``."""
         raise NotImplementedError

@@ -64,6 +64,7 @@ class _Lists(_Compiled):
         super().__init__(step, "GET")
         self.paging = step.paging
         self.newest_first = step.order == "newest-first"
+        self.limited = "limit" in template.placeholders([step.path, step.query, step.headers, step.body])
         self.empty = frozenset(step.empty)
         self._items = selector(step.items)
         self._text, self._role = selector(step.text), selector(step.role)
@@ -161,6 +162,11 @@ class MappedTarget(Target):
         place = Place(self._user_id(user), self._session_id(session), is_open=not self.opens)
         place.values = {"user": place.user, "session": place.session}
         return place
+
+    def asked(self, limit: int | None, *, by_user: bool) -> int | None:
+        """The limit, if there is a {limit} in the request."""
+        step = self._recall_user if by_user else self._recall
+        return limit if step is not None and step.limited else None
 
     def open(self, ask: Ask, place: Place) -> Result:
         """Make a session ready."""
