@@ -82,7 +82,7 @@ LOCK := pip compile -q --universal --generate-hashes --no-header --no-annotate -
 lock: $(UV) ## resolve the dependencies anew
 	$(UV) $(LOCK) --group installer -o requirements/bootstrap.lock
 	$(UV) $(LOCK) pyproject.toml --extra embedded --group build -o requirements/run.lock
-	$(UV) $(LOCK) pyproject.toml --extra embedded --group build --group dev -c requirements/run.lock -o requirements/dev.lock
+	$(UV) $(LOCK) pyproject.toml --extra embedded --extra targets --group build --group dev -c requirements/run.lock -o requirements/dev.lock
 
 clean: ## remove what was installed and made
 	rm -rf $(VENV) runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

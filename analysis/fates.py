@@ -67,10 +67,11 @@ def fates(messages: Iterable[Message], listed: Sequence[Listed]) -> dict[Message
     if ever_missing:
         for entry in listed:
             final = entry.row.phase == "final"
+            shown, lacked = Observation(True, final), Observation(False, final)
             for message in ever_missing.intersection(entry.shown):
-                seen[message].append(Observation(True, final))
+                seen[message].append(shown)
             for lost in () if entry.search else entry.judgement.missing:
-                seen[lost.message].append(Observation(False, final))
+                seen[lost.message].append(lacked)
     # Most are acknowledged, shown and never missing.
     return {
         message: _fate(message, seen.get(message))

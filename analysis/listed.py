@@ -95,14 +95,20 @@ def read_sent(conversation: Conversation, contract: Contract | None = None) -> d
 
 
 def _message(append: Append, place: int) -> Message:
-    said = append.messages[place]
-    message = Message(
-        append.device, said.seq, append.session or "", append.start_ns, append.id, place, said.role, said.turn
+    said, outcome = append.messages[place], append.outcome
+    return Message(
+        append.device,
+        said.seq,
+        append.session or "",
+        append.start_ns,
+        append.id,
+        place,
+        said.role,
+        said.turn,
+        append.end_ns if outcome == "ok" else NEVER,
+        NEVER,
+        outcome == "fail",
     )
-    if append.outcome == "ok":
-        message.acked_ns = append.end_ns
-    message.failed = append.outcome == "fail"
-    return message
 
 
 def _several(attempts: Sequence[tuple[Append, int]]) -> Sent:

@@ -50,18 +50,20 @@ class Tail:
         """By place: the last one so far where another session goes on."""
         self._open: list[int] = []
         """Places of messages that may yet be stored."""
-        latest, session, other = -1, None, 0
+        latest, possible, session, other = -1, 0, None, 0
         for at, m in enumerate(messages):
             self._settled_by.append(latest)
-            self._possible.append(self._possible[-1] + (not m.failed))
             if not m.failed:
+                possible += 1
                 if session is not None and m.session != session:
                     other = at
                 session = m.session
-                if m.stored_ns < NEVER:
-                    latest = max(latest, m.stored_ns)
-                else:
+                stored_ns = m.stored_ns
+                if stored_ns == NEVER:
                     self._open.append(at)
+                elif stored_ns > latest:
+                    latest = stored_ns
+            self._possible.append(possible)
             self._other_session.append(other)
 
     def judge(self, recall: Recall) -> Judgement:

@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stress.swarm.user import MemoryUser
-    from stress.targets.adapter import Adapter, Message
+    from stress.targets.adapter import Adapter
+    from stress.targets.host.library import Library, Surroundings
+    from stress.targets.message import Message
 
-__all__ = ["Adapter", "MemoryUser", "Message"]
+__all__ = ["Adapter", "Library", "MemoryUser", "Message", "Surroundings"]
 
 _HOMES = {
     "Adapter": "stress.targets.adapter",
+    "Library": "stress.targets.host.library",
     "MemoryUser": "stress.swarm.user",
-    "Message": "stress.targets.adapter",
+    "Message": "stress.targets.message",
+    "Surroundings": "stress.targets.host.library",
 }
 
 

@@ -94,7 +94,8 @@ class Found:
 def _row(checked: Checked, finding: Finding, author: Author | None) -> FoundRow:
     recall = finding.recall
     process = checked.conversation.process
-    row = FoundRow(
+    age_ms, written_by, fate = _of_author(author, process, recall.start_ns) if author else (None, None, None)
+    return FoundRow(
         process=process,
         line=finding.line,
         scenario=recall.scenario,
@@ -105,21 +106,25 @@ def _row(checked: Checked, finding: Finding, author: Author | None) -> FoundRow:
         anomaly=finding.anomaly,
         position=finding.position,
         guarantee=finding.guarantee,
-        age_ms=None,
-        written_by=None,
+        age_ms=age_ms,
+        written_by=written_by,
         read_by=recall.instance,
         owner=msgspec.json.encode(finding.owner).decode() if finding.owner else None,
-        fate=None,
+        fate=fate,
         request_id=f"{process}-{recall.id}",
     )
-    return _completed(row, author, recall.start_ns) if author else row
 
 
 def _completed(row: FoundRow, author: Author, start_ns: int) -> FoundRow:
+    age_ms, written_by, fate = _of_author(author, row.process, start_ns)
+    return row._replace(age_ms=age_ms, written_by=written_by, fate=fate)
+
+
+def _of_author(author: Author, process: str, start_ns: int) -> tuple[float | None, str | None, str]:
+    """Age in milliseconds when a recall of a process began, who wrote it, and what became of it."""
     # Stamps of two processes are not compared: they may be of two hosts.
-    acked_ns = author.acked_ns if author.process == row.process else NEVER
-    age_ms = (start_ns - acked_ns) / 1e6 if acked_ns < NEVER else None
-    return row._replace(age_ms=age_ms, written_by=author.written_by, fate=author.fate)
+    acked_ns = author.acked_ns if author.process == process else NEVER
+    return (start_ns - acked_ns) / 1e6 if acked_ns < NEVER else None, author.written_by, author.fate
 
 
 def _author(checked: Checked, device: str | None, seq: int | None) -> Author | None:

@@ -18,7 +18,7 @@ from analysis.proof.proven import Proven
 from analysis.sums.sampled import digest
 from analysis.symptoms.losses import Losses
 
-LOSSY_MAX = 3_000
+LOSSY_MAX = 2_000
 """Conversations with a loss that are looked at; if there are more, at least about a quarter of so many are."""
 LEVELS = 8
 """The last one is never dropped: it holds one conversation in sixteen thousand."""

@@ -6,10 +6,9 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
@@ -19,6 +18,9 @@ from goldfish.errors import GoldfishError
 from goldfish.interrupt import take_interrupts
 from goldfish.terminal import mend_streams
 from goldfish.words import visible
+
+if TYPE_CHECKING:
+    from stress.targets.load import Loaded
 
 _INSTANCES = click.IntRange(1, 16)
 _BALANCE = click.Choice(["round-robin", "sticky", "random"])
@@ -79,11 +81,13 @@ def demo(out: Path) -> int:
     "--defect", "defects", multiple=True, metavar="SPEC", help="Switch a defect on, e.g. lost-update:gap_ms=5."
 )
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the balancer; 0 finds a free one.")
-def up(store: str, instances: int, balance: str, defects: tuple[str, ...], port: int) -> int:
-    """Keep a deployment of the reference memory up until Ctrl-C."""
+@click.option("--target", default="", metavar="NAME|FILE", help="A library to host in place of a store.")
+def up(store: str, instances: int, balance: str, defects: tuple[str, ...], port: int, target: str) -> int:
+    """Keep a deployment of the reference memory, or of a hosted library, up until Ctrl-C."""
     from goldfish.cli.deployment import keep_up, plan_of
 
-    return keep_up(plan_of(store, instances, balance, defects, port))
+    library = _library(_loaded(target), target) if target else None
+    return keep_up(plan_of(store, instances, balance, defects, port, library))
 
 
 @cli.command()
@@ -181,17 +185,21 @@ def run(
         seed=seed,
         out=out,
     )
-    address, mask, hosted = _address(target, host)
+    loaded = _loaded(target) if target else None
+    address = host or (loaded.about.base_url if loaded is not None else None)
     if address is not None:
         ours = {"--deploy": deploy, "--store": store, "--instances": instances, "--balance": balance}
         given = [name for name, value in ours.items() if value] + ["--defect"] * bool(defects)
         if given:
             raise click.UsageError(f"{', '.join(given)}: only for an embedded deployment; --host names one that runs")
+        mask = loaded.manner.mask if loaded is not None else str
         result = run_external(msgspec.structs.replace(load, host_given=host is not None), address, mask)
-    elif not hosted:
-        raise click.UsageError(f"no address: {target} needs --host URL, or base_url under [target]")
     else:
-        result = run_embedded(load, plan_of(store or "journal", instances or 3, balance or "round-robin", defects, 0))
+        library = _library(loaded, target) if loaded is not None else None
+        if library is not None and store:
+            raise click.UsageError(f"--store beside --target: {target} is hosted in place of a store")
+        plan = plan_of(store or "journal", instances or 3, balance or "round-robin", defects, 0, library)
+        result = run_embedded(load, plan)
     result.show(as_json=as_json)
     return result.exit_code
 
@@ -276,6 +284,21 @@ def history(folder: Path, as_json: bool) -> int:
 
 
 @cli.command()
+@click.option("--host", metavar="URL", help="A memory that is already running.")
+@click.option("--target", default="", metavar="NAME|FILE", help="How it is asked, as of `goldfish run`.")
+@click.option(
+    "--contract", type=click.Path(path_type=Path, dir_okay=False), help="What the memory promises (goldfish.toml)."
+)
+@click.option("--all", "every_step", is_flag=True, help="Show every request and answer.")
+@_JSON
+def probe(host: str | None, target: str, contract: Path | None, every_step: bool, as_json: bool) -> int:
+    """One user alone, step by step: does the mapping work, and does the contract fit? Exits with 2 if not."""
+    from goldfish.cli.probing import probe as run_probe
+
+    return run_probe(target, host, contract, as_json=as_json, every_step=every_step)
+
+
+@cli.command()
 @_JSON
 def scenarios(as_json: bool) -> int:
     """List what users can be made to do."""
@@ -319,15 +342,23 @@ def anomalies(as_json: bool) -> int:
     )
 
 
-def _address(target: str, host: str | None) -> tuple[str | None, Callable[[str], str], bool]:
-    """Where a memory listens, what takes secrets out of that, and whether we start it ourselves."""
-    if not target:
-        return host, str, True
+def _loaded(target: str) -> Loaded:
     from stress.targets.load import find, load
 
-    loaded = load(find(target))
-    hosted = loaded.about.library is not None or not loaded.source.text
-    return host or loaded.about.base_url, loaded.manner.mask, hosted
+    return load(find(target))
+
+
+def _library(loaded: Loaded, target: str) -> Loaded | None:
+    """The target if it is a library that we host; None for the reference interface, which a store of ours serves.
+
+    Raises:
+        UsageError: it has to be running already, and nobody says where.
+    """
+    if loaded.about.library is not None:
+        return loaded
+    if not loaded.source.text:
+        return None
+    raise click.UsageError(f"no address: {target} needs --host URL, or base_url under [target]")
 
 
 def _list(as_json: bool, entries: list[Any], columns: dict[str, str]) -> int:

@@ -7,6 +7,7 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -17,10 +18,14 @@ from goldfish.terminal import console
 
 if TYPE_CHECKING:
     from stress.deployment import Deployment, Plan
+    from stress.targets.host.hosted import Hosted
+    from stress.targets.load import Loaded
 
 
-def plan_of(store: str, instances: int, balance: str, defects: Sequence[str], port: int) -> Plan:
-    """The plan of an embedded deployment.
+def plan_of(
+    store: str, instances: int, balance: str, defects: Sequence[str], port: int, library: Loaded | None = None
+) -> Plan:
+    """The plan of an embedded deployment, of a store of ours or of a library.
 
     Raises:
         UsageError: the embedded servers are not installed, or the plan names something unknown.
@@ -37,7 +42,16 @@ def plan_of(store: str, instances: int, balance: str, defects: Sequence[str], po
         balance=balance,
         defects=tuple(parse_spec(text) for text in defects),
         port=port,
+        library=_hosted(library) if library is not None else None,
     )
+
+
+def _hosted(target: Loaded) -> Hosted:
+    from stress.targets.host.hosted import hosted
+
+    about = target.about
+    assert about.library is not None
+    return hosted(about.library, about.needs, about.packages, Path(target.source.path).parent)
 
 
 @contextmanager
@@ -59,7 +73,7 @@ def keep_up(plan: Plan) -> int:
     out = console()
     with deployed(plan) as deployment:
         out.print(Text.assemble("memory at  ", (deployment.url, "bold")))
-        out.print(Text(f"store      {plan.store}, {plan.instances} instances, {plan.balance}"))
+        out.print(Text(f"{plan.what}, {plan.instances} instances, {plan.balance}"))
         if plan.defects:
             out.print(Text(f"defects    {' '.join(map(str, plan.defects))}"))
         out.print(Text(f"folder     {deployment.folder}"))

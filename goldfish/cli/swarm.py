@@ -96,7 +96,7 @@ def run_embedded(load: Load, plan: Plan) -> Finished:
 
     load = _seeded(load)
     with deployed(plan) as deployment:
-        return _run(load, deployment.url, deployment.folder, deployment.adopt, _again(load, _plan_options(plan)))
+        return _run(load, deployment.url, deployment.folder, deployment.adopt, _again(load, _plan_options(load, plan)))
 
 
 def run_external(load: Load, host: str, mask: Callable[[str], str] = str) -> Finished:
@@ -157,14 +157,16 @@ def _again(load: Load, where: list[str]) -> list[str]:
     return ["goldfish", "run", *load.scenarios, *where, *given]
 
 
-def _plan_options(plan: Plan) -> list[str]:
+def _plan_options(load: Load, plan: Plan) -> list[str]:
     defects = [text for defect in plan.defects for text in ("--defect", str(defect))]
-    return ["--store", plan.store, "--instances", str(plan.instances), "--balance", plan.balance, *defects]
+    what = ["--store", plan.store] if plan.library is None else ["--target", load.target]
+    return [*what, "--instances", str(plan.instances), "--balance", plan.balance, *defects]
 
 
 def _target(again: list[str], host: str) -> str:
     """The address, and of a deployment of ours also what it is."""
-    ours = again[again.index("--store") : again.index("-u")] if "--store" in again else []
+    what = "--store" if "--store" in again else "--target"
+    ours = again[again.index(what) : again.index("-u")] if "--instances" in again else []
     return f"{host} (embedded: {' '.join(ours)})" if ours else host
 
 

@@ -13,8 +13,6 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, NoReturn
 
-import msgspec
-
 from goldfish.errors import DeploymentError
 from stress.deployment.control import ControlServer, control_socket
 from stress.deployment.keeper_link import KeeperLink, Part
@@ -26,6 +24,7 @@ from stress.deployment.parts import (
     ready_file,
     redis_server,
     redis_socket,
+    shared_folder,
 )
 from stress.deployment.plan import Plan
 from stress.deployment.surroundings import clean_environment, make_folder
@@ -33,6 +32,8 @@ from stress.memory.registry import store_named
 
 START_S = 30.0
 """A step that takes longer has failed; usually all of them take two seconds together."""
+LIBRARY_START_S = 120.0
+"""The instances import a library all at once; the larger ones take ten seconds for that."""
 DUMP_S = 120.0
 POLL_S = 0.01
 LOG_LINES = 15
@@ -86,7 +87,7 @@ class Deployment:
         return {
             "url": self.url,
             "folder": str(self.folder),
-            "plan": json.loads(msgspec.json.encode(self.plan)),
+            "plan": self.plan.told(),
             "keeper": self._keeper.pid,
             "parts": [
                 {"name": name, "pid": seen[name]["pid"], "address": address, "alive": seen[name]["ended"] is None}
@@ -96,6 +97,8 @@ class Deployment:
 
     def dump(self) -> list[dict[str, Any]]:
         """Every stored message, from PostgreSQL: tenant, user, session, id, role, content, seq."""
+        if self.plan.library is not None:
+            raise DeploymentError("what a hosted library has stored, only the library can read: there is no dump")
         query = f"select row_to_json(message) from ({store_named(self.plan.store).dump}) as message"
         done = self._psql("-c", query)
         if done.returncode != 0:
@@ -124,19 +127,14 @@ class Deployment:
         # First, so that a taken port is known before anything is started.
         listener, port = self._listen()
         self.url = f"http://{HOST}:{port}"
-        on_step("starting PostgreSQL and Redis")
-        self._start(redis_server(self.folder), str(redis_socket(self.folder)))
-        self._postgres = Postgres(self.folder, self.plan.instances)
-        self._initialise(self._postgres)
-        self._start(self._postgres.server(), str(self._postgres.folder))
-        self._await("postgres", self._create_schema)
-        self._await("redis", self._redis_answers)
-
-        on_step(f"starting {self.plan.instances} instance(s) with store {self.plan.store}")
+        self._start_servers(on_step)
+        on_step(f"starting {self.plan.instances} instance(s) with {self.plan.what}")
+        shared_folder(self.folder).mkdir(mode=0o700)
         for name in self.plan.names:
-            self._start(instance(self.folder, self.plan, name, self._postgres.dsn), "")
+            self._start(instance(self.folder, self.plan, name), "")
         for name in self.plan.names:
-            self._await(name, ready_file(self.folder, name).exists)
+            start_s = START_S if self.plan.library is None else LIBRARY_START_S
+            self._await(name, ready_file(self.folder, name).exists, start_s)
             ready = json.loads(ready_file(self.folder, name).read_bytes())
             self._addresses[name] = ready["address"]
 
@@ -146,6 +144,21 @@ class Deployment:
         self._await("balancer", lambda: self._balancer_answers(port))
         self._publish()
         on_step(f"ready at {self.url}")
+
+    def _start_servers(self, on_step: Callable[[str], None]) -> None:
+        """Start the servers that the instances need, and return when they serve."""
+        redis, postgres = "redis" in self.plan.needs, "postgres" in self.plan.needs
+        if redis or postgres:
+            on_step(f"starting {' and '.join(['PostgreSQL'] * postgres + ['Redis'] * redis)}")
+        if redis:
+            self._start(redis_server(self.folder, self.plan), str(redis_socket(self.folder)))
+        if postgres:
+            self._postgres = Postgres(self.folder, self.plan)
+            self._initialise(self._postgres)
+            self._start(self._postgres.server(), str(self._postgres.folder))
+            self._await("postgres", self._create_schema)
+        if redis:
+            self._await("redis", self._redis_answers)
 
     def _listen(self) -> tuple[int, int]:
         try:
@@ -172,14 +185,14 @@ class Deployment:
         if ended != 0:
             self._fail("initdb", f"ended with exit code {ended}")
 
-    def _await(self, name: str, condition: Callable[[], bool]) -> None:
-        deadline_s = time.monotonic() + START_S
+    def _await(self, name: str, condition: Callable[[], bool], start_s: float = START_S) -> None:
+        deadline_s = time.monotonic() + start_s
         while not condition():
             ended = self._keeper.look()[name]["ended"]
             if ended is not None:
                 self._fail(name, f"ended with exit code {ended} while starting")
             if time.monotonic() > deadline_s:
-                self._fail(name, f"was not ready within {START_S:.0f} s")
+                self._fail(name, f"was not ready within {start_s:.0f} s")
             time.sleep(POLL_S)
 
     def _fail(self, name: str, what: str) -> NoReturn:
@@ -206,7 +219,8 @@ class Deployment:
     def _create_schema(self) -> bool:
         if not (self.folder / "postgres" / ".s.PGSQL.5432").exists():
             return False
-        done = self._psql("-1", "-c", store_named(self.plan.store).schema)
+        schema = store_named(self.plan.store).schema if self.plan.library is None else "select 1"
+        done = self._psql("-1", "-c", schema)
         if done.returncode == _PSQL_CANNOT_CONNECT:
             return False
         if done.returncode != 0:
@@ -244,7 +258,7 @@ class Deployment:
             },
         )
         told = {
-            "plan": json.loads(msgspec.json.encode(self.plan)),
+            "plan": self.plan.told(),
             "url": self.url,
             "control": str(control_socket(self.folder)),
         }

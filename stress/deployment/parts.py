@@ -18,6 +18,7 @@ from stress.deployment.surroundings import (
     find_postgres,
     find_redis,
     is_open_to_others,
+    library_environment,
     other_user,
 )
 from stress.memory.config import InstanceConfig
@@ -27,16 +28,18 @@ CADDYFILE = Path(__file__).parent / "balancer.Caddyfile"
 # A little more than an instance opens (stress.memory.stores.postgres), for those that are just being closed.
 _CONNECTIONS_PER_INSTANCE = 12
 _CONNECTIONS_SPARE = 20
+_CONNECTIONS_PER_LIBRARY = 50
 
 
 class Postgres:
     """PostgreSQL 18 on a unix socket; killed processes lose nothing that was committed."""
 
-    def __init__(self, folder: Path, instances: int) -> None:
-        self.folder = folder / "postgres"
+    def __init__(self, folder: Path, plan: Plan) -> None:
+        self.folder = postgres_folder(folder)
         self.folder.mkdir(mode=0o700)
         self._data = self.folder / "data"
-        self._instances = instances
+        each = _CONNECTIONS_PER_INSTANCE if plan.library is None else _CONNECTIONS_PER_LIBRARY
+        self._connections_max = _CONNECTIONS_SPARE + plan.instances * each
         self._program = find_postgres()
         self._user = other_user()
         self._server_program = self._program
@@ -44,11 +47,6 @@ class Postgres:
             os.chown(self.folder, *self._user)
             if not _is_readable(self._program):
                 self._server_program = _copy_for(self._program, folder / "program")
-
-    @property
-    def dsn(self) -> str:
-        """How to connect."""
-        return f"postgresql://postgres@/postgres?host={self.folder}"
 
     def initdb(self) -> Part:
         """Create the data folder."""
@@ -62,7 +60,7 @@ class Postgres:
             "listen_addresses": "",
             "unix_socket_directories": str(self.folder),
             "unix_socket_permissions": "0700",
-            "max_connections": str(_CONNECTIONS_SPARE + self._instances * _CONNECTIONS_PER_INSTANCE),
+            "max_connections": str(self._connections_max),
             "shared_buffers": "64MB",
             # In the data folder, so that they go with it even when PostgreSQL is killed.
             "dynamic_shared_memory_type": "mmap",
@@ -96,13 +94,28 @@ class Postgres:
         return Part(name=name, argv=argv, env=clean_environment(), end_signal=end_signal, user=user, group=group)
 
 
+def postgres_folder(folder: Path) -> Path:
+    """Where PostgreSQL keeps its data and listens."""
+    return folder / "postgres"
+
+
+def postgres_dsn(folder: Path) -> str:
+    """How to connect to PostgreSQL."""
+    return f"postgresql://postgres@/postgres?host={postgres_folder(folder)}"
+
+
 def redis_socket(folder: Path) -> Path:
     """Where Redis listens."""
     return folder / "redis.sock"
 
 
-def redis_server(folder: Path) -> Part:
-    """Redis on a unix socket, keeping nothing on disk, evicting what was not used for long."""
+def redis_server(folder: Path, plan: Plan) -> Part:
+    """Redis on a unix socket, keeping nothing on disk.
+
+    Our own stores use it as a cache, so it evicts what was not used for long. To a library it may be all there is: what
+    it lost that way would be our doing.
+    """
+    bounds = {"maxmemory": "256mb", "maxmemory-policy": "allkeys-lru"} if plan.library is None else {"maxmemory": "0"}
     settings = {
         "port": "0",
         "unixsocket": str(redis_socket(folder)),
@@ -110,8 +123,7 @@ def redis_server(folder: Path) -> Part:
         "dir": str(folder),
         "save": "",
         "appendonly": "no",
-        "maxmemory": "256mb",
-        "maxmemory-policy": "allkeys-lru",
+        **bounds,
     }
     argv = [str(find_redis()), *(argument for key, value in settings.items() for argument in (f"--{key}", value))]
     return Part(name="redis", argv=argv, env=clean_environment())
@@ -122,13 +134,20 @@ def ready_file(folder: Path, name: str) -> Path:
     return folder / f"{name}.ready"
 
 
-def instance(folder: Path, plan: Plan, name: str, dsn: str) -> Part:
+def shared_folder(folder: Path) -> Path:
+    """Where a library may keep files."""
+    return folder / "shared"
+
+
+def instance(folder: Path, plan: Plan, name: str) -> Part:
     """One instance of the memory service; writes its configuration."""
     config = InstanceConfig(
         name=name,
-        store=plan.store,
+        store=plan.store if plan.library is None else "",
+        library=plan.library,
+        folder="" if plan.library is None else str(shared_folder(folder)),
         defects=plan.defects_of(name),
-        postgres=dsn,
+        postgres=postgres_dsn(folder),
         redis=str(redis_socket(folder)),
         host=HOST,
         ready_file=str(ready_file(folder, name)),
@@ -136,7 +155,9 @@ def instance(folder: Path, plan: Plan, name: str, dsn: str) -> Part:
     path = folder / f"{name}.json"
     path.write_bytes(msgspec.json.encode(config))
     return Part(
-        name=name, argv=[sys.executable, "-P", "-m", "stress.memory", "--config", str(path)], env=clean_environment()
+        name=name,
+        argv=[sys.executable, "-P", "-m", "stress.memory", "--config", str(path)],
+        env=clean_environment() if plan.library is None else library_environment(),
     )
 
 

@@ -26,6 +26,12 @@ def clean_environment() -> dict[str, str]:
     return {key: value for key, value in os.environ.items() if key in _KEPT or key.startswith("PYTHON")}
 
 
+def library_environment() -> dict[str, str]:
+    """What an instance that hosts a library inherits: all of it, for settings and keys of the library's own, but not
+    what would lead its clients to another server."""
+    return {key: value for key, value in os.environ.items() if not key.startswith(("PG", "POSTGRES", "REDIS"))}
+
+
 class OtherUser(NamedTuple):
     """Whom PostgreSQL runs as, because it refuses to run as root."""
 

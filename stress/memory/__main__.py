@@ -19,6 +19,7 @@ from stress.memory.registry import store_named
 from stress.memory.service import Service
 from stress.memory.store import Store
 
+LIBRARY_STORE = "stress.targets.host.store:LibraryStore"
 SHUTDOWN_S = 1.0
 """How long requests in flight may take after SIGTERM."""
 
@@ -49,7 +50,8 @@ async def serve(config: InstanceConfig) -> None:
 
 
 async def _open(config: InstanceConfig) -> Store:
-    module, _, name = store_named(config.store).code.partition(":")
+    code = store_named(config.store).code if config.library is None else LIBRARY_STORE
+    module, _, name = code.partition(":")
     store: Store = await getattr(importlib.import_module(module), name).open(config)
     return store
 

@@ -31,21 +31,21 @@ class _Batch(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Batch).decode
 
 
-def read_messages(body: bytes) -> list[Message]:
-    """The messages of an append, ids filled in.
+def read_messages(body: bytes, *, any_text: bool = False) -> list[Message]:
+    """The messages of an append, ids filled in; with ``any_text`` also those that have no form in UTF-8 or PostgreSQL.
 
     Raises:
         ProblemError: 400 if the body is no JSON, 422 if it is no batch of messages that can be stored.
     """
     try:
-        batch = _decode(body)
+        batch = _read_any(body) if any_text else _decode(body)
     except msgspec.ValidationError as error:
         raise ProblemError(422, "bad-message", f'expected {{"messages":[{{"role","content"}}]}}: {error}') from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise _refusal(body) from None
     if not batch.messages:
         raise ProblemError(422, "no-messages", "the batch is empty, expected at least one message")
-    messages = [_storable(said) for said in batch.messages]
+    messages = [_storable(said, any_text) for said in batch.messages]
     if len({message.id for message in messages}) < len(messages):
         raise ProblemError(422, "duplicate-id", "two messages of the batch have the same id")
     return messages
@@ -65,8 +65,21 @@ def read_limit(text: str | None) -> int | None:
     return int(text) if len(text) < len(str(LIMIT_MAX)) else LIMIT_MAX
 
 
-def _storable(said: _Said) -> Message:
-    if "\0" in said.content:
+def _read_any(body: bytes) -> _Batch:
+    try:
+        return _decode(body)
+    except msgspec.ValidationError:
+        raise
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        try:
+            read = json.loads(body)
+        except ValueError:
+            raise error from None
+        return msgspec.convert(read, _Batch)
+
+
+def _storable(said: _Said, any_text: bool) -> Message:
+    if not any_text and "\0" in said.content:
         raise ProblemError(422, "nul-in-content", "content contains NUL (U+0000), which PostgreSQL cannot store")
     return Message(uuid4().hex if said.id is None else check_id("message", said.id, 422), said.role, said.content)
 

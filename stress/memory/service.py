@@ -87,7 +87,7 @@ class Service:
 
     async def _append(self, request: web.Request, session: Session) -> web.Response:
         started = perf_counter()
-        messages = read_messages(await request.read())
+        messages = read_messages(await request.read(), any_text=self._store.keeps_any_text)
         numbers = await self._store.append(session, messages)
         stored = [{"id": message.id, "seq": seq} for message, seq in zip(messages, numbers, strict=True)]
         self._metrics.appended(perf_counter() - started)

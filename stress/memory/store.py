@@ -7,7 +7,7 @@ JSON, because a message never changes once it is stored: a cache can keep the by
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal, NamedTuple, Protocol
+from typing import ClassVar, Literal, NamedTuple, Protocol
 
 import msgspec
 
@@ -53,7 +53,7 @@ class History(NamedTuple):
     """An answer to a recall: encoded messages, oldest first, and which source served them."""
 
     messages: list[bytes]
-    source: Literal["redis", "postgres", "process"]
+    source: Literal["redis", "postgres", "process", "library"]
 
 
 class StoreUnavailableError(Exception):
@@ -62,6 +62,9 @@ class StoreUnavailableError(Exception):
 
 class Store(Protocol):
     """Keeps messages; every method raises StoreUnavailableError when it cannot do what it is asked."""
+
+    keeps_any_text: ClassVar[bool]
+    """Whether NUL and lone surrogates get here; PostgreSQL can store neither, so most stores are spared them."""
 
     async def append(self, session: Session, messages: list[Message]) -> list[int]:
         """Store all messages or none; a known id is not stored again. Returns the number of each, in order."""

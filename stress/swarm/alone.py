@@ -17,6 +17,8 @@ from stress.targets.target import Advice, Place, Request, Target
 
 TIMEOUT_S = 3.0
 EXCERPT_CHARS = 120
+SAID_AT_ONCE = 2
+"""Messages in one append, as in most scenarios."""
 
 
 class Exchange(msgspec.Struct, frozen=True):
@@ -83,15 +85,58 @@ class Alone:
             for at, (role, text) in enumerate(texts)
         ]
 
-    def open(self, session: int) -> Step | None:
-        """Open a session, if the target wants that and it is not open."""
+    @property
+    def sessions(self) -> list[int]:
+        """Those that may be used, or were made."""
+        return [session for session, place in self._places.items() if place.open]
+
+    def say(self, session: int, texts: Sequence[tuple[str, str]]) -> list[Item]:
+        """Say things (user's text, assistant's), as a device would; returns what should be listed now.
+
+        Raises:
+            TargetError: a step failed.
+        """
+        self.open(session)
+        target, said = self.target, []
+        if target.replies == "ours":
+            said = self.messages(session, [pair for mine, yours in texts for pair in _turn(mine, yours)])
+            at_once = SAID_AT_ONCE if target.batches else 1
+            for first in range(0, len(said), at_once):
+                self.need(self.append(session, said[first : first + at_once]))
+            return said
+        for mine, _ in texts:
+            (message,) = self.messages(session, [("user", mine)])
+            said.append(message)
+            (reply,) = self.messages(session, [("assistant", "")])
+            reply = Item(reply.id, "assistant", message.content)
+            self.need(self.append(session, [message, reply]))
+            if target.replies == "echo":
+                said.append(reply)
+        return said
+
+    def need(self, step: Step) -> Step:
+        """A step that must succeed.
+
+        Raises:
+            TargetError: it did not.
+        """
+        if step.outcome != "ok":
+            raise self.failure(step)
+        return step
+
+    def open(self, session: int) -> None:
+        """Open a session, if the target wants that and it is not open.
+
+        Raises:
+            TargetError: that failed.
+        """
         place = self.place(session)
         if place.open:
-            return None
+            return
         step = self._begin("open")
         step.result = self.target.open(self._ask, place)
-        place.open = step.result.outcome == "ok"
-        return step
+        self.need(step)
+        place.open = True
 
     def append(self, session: int, messages: Sequence[Item]) -> Step:
         """Send messages."""
@@ -137,6 +182,10 @@ class Alone:
     def failure(self, step: Step, advice: Advice | None = None) -> TargetError:
         """A step that failed, in words: what was asked, what was expected, what came, what to try."""
         return TargetError(explain(self.endpoint, self.target, step, advice))
+
+
+def _turn(mine: str, yours: str) -> list[tuple[str, str]]:
+    return [("user", mine), ("assistant", yours)]
 
 
 _ADVICE = {

@@ -155,6 +155,7 @@ class Device:
             return
         by_user = ledger.scope == "user"
         session_id = None if by_user else chat.session_id
+        limit = run.target.asked(limit, by_user=by_user)
         capacity = ledger.terms.capacity(limit)
         number = run.recorder.next_id()
         start_ns = time.monotonic_ns()

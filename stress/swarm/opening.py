@@ -142,7 +142,7 @@ def _deployment(folder: str) -> dict[str, Any]:
         plan = msgspec.json.decode((Path(folder) / "deployment.json").read_bytes())["plan"]
     except (OSError, msgspec.DecodeError, KeyError) as error:
         raise UsageError(f"{folder} is no folder of a deployment that is up: {error}") from error
-    return {key: plan[key] for key in ("store", "instances", "balance", "defects") if key in plan}
+    return {key: plan[key] for key in ("store", "library", "instances", "balance", "defects") if key in plan}
 
 
 def _command() -> list[str]:

@@ -1,6 +1,6 @@
 """Before any load: does the target answer as its interface says?
 
-One message is appended, recalled and deleted. A target that fails here would otherwise look like a memory that loses
+One turn is appended, recalled and deleted. A target that fails here would otherwise look like a memory that loses
 everything.
 """
 
@@ -11,16 +11,17 @@ import time
 import gevent
 
 from goldfish.token import PREFIX, Person
-from stress.swarm.alone import Alone, Step
+from stress.swarm.alone import Alone
 from stress.swarm.http import Endpoint
 from stress.targets.target import Item, Target
 
 QUESTION = "Can you remember this? · 你记得吗？ · 🐠"
+ANSWER = "Yes: I remember it. · 记得。"
 AGAIN_S = 0.1
 
 
 def check_target(endpoint: Endpoint, target: Target, person: Person, *, by_user: bool, patience_s: float) -> list[str]:
-    """Append, recall and delete one message; returns what is odd but no obstacle.
+    """Append, recall and delete one turn; returns what is odd but no obstacle.
 
     Args:
         endpoint: where the memory listens.
@@ -33,12 +34,9 @@ def check_target(endpoint: Endpoint, target: Target, person: Person, *, by_user:
         TargetError: what was asked, what was expected, what came, what to try.
     """
     alone = Alone(endpoint, target, person)
-    if (opened := alone.open(0)) is not None:
-        _need(alone, opened)
-    messages = alone.messages(0, [("user", QUESTION)])
-    _need(alone, alone.append(0, messages))
+    messages = alone.say(0, [(QUESTION, ANSWER)])
     try:
-        items = _look_back(alone, messages, patience_s)
+        items = look_back(alone, messages, patience_s)
         if by_user and items:
             step = alone.recall(0, by_user=True)
             if step.outcome != "ok" or step.status == 404:
@@ -55,17 +53,15 @@ def check_target(endpoint: Endpoint, target: Target, person: Person, *, by_user:
     return []
 
 
-def _need(alone: Alone, step: Step) -> None:
-    if step.outcome != "ok":
-        raise alone.failure(step)
+def look_back(alone: Alone, messages: list[Item], patience_s: float) -> list[Item]:
+    """What is listed of session 0, which must be readable.
 
-
-def _look_back(alone: Alone, messages: list[Item], patience_s: float) -> list[Item]:
-    """What is listed, which must be readable."""
+    Raises:
+        TargetError: it is not.
+    """
     until_s = time.monotonic() + patience_s
     while True:
-        step = alone.recall(0)
-        _need(alone, step)
+        step = alone.need(alone.recall(0))
         answer = step.exchanges[-1].answer
         assert step.items is not None
         assert answer is not None

@@ -14,27 +14,19 @@ import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import msgspec
 
 from goldfish.errors import UsageError
 from goldfish.token import PREFIX
 from stress.swarm.answer import Answer, AttemptError
+from stress.targets.message import Message
 from stress.targets.outcome import REJECTED, Item, Result, accepted, refused, unanswered, unreadable
 from stress.targets.target import Advice, Ask, Place, Replies, Request, Target
 
 GROUP = "goldfish.adapters"
 _READS = ("GET", "HEAD")
-
-
-class Message(NamedTuple):
-    """What is said, or listed."""
-
-    role: str
-    text: str
-    id: str = ""
-    """Listed: empty if the memory keeps no ids; the start of the text tells it then."""
 
 
 class Reply:

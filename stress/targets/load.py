@@ -113,7 +113,9 @@ def find(wanted: str) -> Source:
             raise UsageError(f"cannot read {file}: there is no such file")
         from stress.targets.plug import kind_of
 
-        return Source(name, str(path), f"[target]\n{kind_of(f'{path}:{name}')} = {f'{path}:{name}'!r}\n")
+        kind = kind_of(f"{path}:{name}")
+        needs = 'needs = ["postgres", "redis"]\n' if kind == "library" else ""
+        return Source(name, str(path), f"[target]\n{kind} = {f'{path}:{name}'!r}\n{needs}")
     path = Path(wanted)
     if wanted in names():
         path = SHIPPED / f"{wanted}.toml"

@@ -88,6 +88,10 @@ class Target(ABC):
         """Where a person's session is, by our own ids."""
         return Place(user, session, is_open=not self.opens)
 
+    def asked(self, limit: int | None, *, by_user: bool) -> int | None:  # noqa: ARG002 - some offer none
+        """The limit that a recall really asks for: None where the product lists everything, always."""
+        return limit
+
     def open(self, ask: Ask, place: Place) -> Result:
         """Make a session ready; what its answers tell is kept in ``place.values``."""
         raise NotImplementedError
@@ -115,5 +119,15 @@ class Target(ABC):
             messages: what was said, by one user alone.
             items: the list, as it was read.
             answer: the last one that it was read from.
+        """
+        return None
+
+    def misread_pages(self, said: int, listed: int, requests: int) -> Advice | None:  # noqa: ARG002
+        """Why a long list is not whole: for how its pages are asked for.
+
+        Args:
+            said: messages that were said.
+            listed: how many of them are listed.
+            requests: how many it took.
         """
         return None

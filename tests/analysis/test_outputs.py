@@ -59,6 +59,7 @@ def test_results_have_the_published_keys(tmp_path: Path) -> None:
         "budget",
         "effective_contract",
         "causes",
+        "causes_sample",
         "power",
         "faults",
         "until_proven",

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,18 @@ PATIENCE_S = 60
 SMALL_BUDGET = "[budget]\nmin_conversations = 1\n"
 
 
-def goldfish(*arguments: object, cwd: Path, timeout_s: float = 100) -> subprocess.CompletedProcess[str]:
+def goldfish(
+    *arguments: object, cwd: Path, timeout_s: float = 100, environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run the command to its end."""
     return subprocess.run(
-        [*GOLDFISH, *map(str, arguments)], cwd=cwd, capture_output=True, text=True, timeout=timeout_s, check=False
+        [*GOLDFISH, *map(str, arguments)],
+        cwd=cwd,
+        env={**os.environ, **(environment or {})},
+        capture_output=True,
+        text=True,
+        timeout=timeout_s,
+        check=False,
     )
 
 

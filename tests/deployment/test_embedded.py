@@ -135,7 +135,7 @@ def test_a_part_that_ends_while_starting_is_told_with_the_end_of_its_log(
 def test_an_instance_that_cannot_start_is_told_and_nothing_is_left(
     folders: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parts.Postgres, "dsn", "postgresql://postgres@/nowhere?host=/nowhere")
+    monkeypatch.setattr(parts, "postgres_dsn", lambda _folder: "postgresql://postgres@/nowhere?host=/nowhere")
     with pytest.raises(DeploymentError, match="m1 ended with exit code 1 while starting"):
         Deployment.start(Plan(instances=1))
     assert not folders[0].exists()

@@ -86,6 +86,8 @@ class _Appended(NamedTuple):
 class Journal:
     """See the module; implements ``stress.memory.store.Store``."""
 
+    keeps_any_text = False
+
     def __init__(self, database: Database, windows: Windows) -> None:
         self._database = database
         self._windows = windows

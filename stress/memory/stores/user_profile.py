@@ -55,6 +55,8 @@ class _Owner(NamedTuple):
 class UserProfile:
     """See the module; implements ``stress.memory.store.Store``."""
 
+    keeps_any_text = False
+
     def __init__(self, database: Database, defects: Settings) -> None:
         self._database = database
         self._lost_update = defects.get("lost-update")

@@ -134,7 +134,7 @@ class Paging(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class RecallStep(Step, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Lists what was said in a session."""
+    """Lists what was said in a session: the newest {limit}, or, where the request has no {limit}, always all of it."""
 
     items: str = "@"
     """Selector of the list in the answer."""

@@ -16,7 +16,7 @@ from goldfish.token import PREFIX, parse
 from stress.swarm.answer import Answer, AttemptError
 from stress.targets.mapping import template
 from stress.targets.mapping.file import Append, Ids, Open, Paging, RecallStep, Step, TargetFile, Turn
-from stress.targets.mapping.mistakes import Where, advise, misread
+from stress.targets.mapping.mistakes import Where, advise, misread, misread_pages
 from stress.targets.mapping.select import Select, selector
 from stress.targets.outcome import Item, Result, accepted, partial, refused, unanswered, unreadable
 from stress.targets.target import Advice, Ask, Place, Request, Target
@@ -64,6 +64,7 @@ class _Lists(_Compiled):
         super().__init__(step, "GET")
         self.paging = step.paging
         self.newest_first = step.order == "newest-first"
+        self.limited = "limit" in template.placeholders([step.path, step.query, step.headers, step.body])
         self.empty = frozenset(step.empty)
         self._items = selector(step.items)
         self._text, self._role = selector(step.text), selector(step.role)
@@ -162,6 +163,11 @@ class MappedTarget(Target):
         place.values = {"user": place.user, "session": place.session}
         return place
 
+    def asked(self, limit: int | None, *, by_user: bool) -> int | None:
+        """The limit, if there is a {limit} in the request."""
+        step = self._recall_user if by_user else self._recall
+        return limit if step is not None and step.limited else None
+
     def open(self, ask: Ask, place: Place) -> Result:
         """Make a session ready."""
         values = {**place.values, "device": place.device}
@@ -224,7 +230,6 @@ class MappedTarget(Target):
             values = {**values, "limit": limit}
         asked: Mapping[str, Any] | None = step.first(values)
         items: list[Item] = []
-        earlier: set[tuple[str, str]] = set()
         for page in range(PAGES_MAX):
             assert asked is not None
             try:
@@ -246,10 +251,10 @@ class MappedTarget(Target):
                 items = step.read(elements)
                 break
             read_now = step.read(elements)
-            if step.paging.offset is not None:
-                # What is written meanwhile moves a list below an offset: an element on the edge is shown twice.
-                read_now = [item for item in read_now if (item.id, item.content) not in earlier]
-                earlier |= {(item.id, item.content) for item in read_now}
+            if step.paging.offset is not None and step.newest_first:
+                # What is written meanwhile moves the list below the offset: a page begins with the end of the last.
+                again = next((at for at, item in enumerate(read_now) if item not in items), len(read_now))
+                read_now = read_now[again:]
             items += read_now
             asked = step.next(data, page, len(elements), asked)
             enough = limit is not None and step.newest_first and len(items) >= limit
@@ -282,6 +287,10 @@ class MappedTarget(Target):
     def misread(self, messages: Sequence[Item], items: Sequence[Item], answer: Answer) -> Advice | None:
         """Which line makes a list be misread."""
         return misread(self._file, self._where, messages, items, answer)
+
+    def misread_pages(self, said: int, listed: int, requests: int) -> Advice | None:
+        """Which line makes pages be left out."""
+        return misread_pages(self._file, self._where, said, listed, requests)
 
     def _fields(self, message: Item) -> dict[str, Any]:
         role = message.role

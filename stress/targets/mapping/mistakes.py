@@ -13,6 +13,9 @@ from stress.targets.mapping.select import paths_to, selector
 from stress.targets.outcome import Item
 from stress.targets.target import Advice
 
+ELEMENTS_MAX = 50
+"""So many of a list are searched."""
+
 TABLE_OF = {
     "open": "open",
     "append": "append",
@@ -59,7 +62,7 @@ def advise(file: TargetFile, where: Where, step: str, answer: Answer | None) -> 
         return Advice(expected=codes, at=where.at("target", "base_url") if file.target.base_url else "")
     accepted = answer.status in setting.accepted if setting.accepted else 200 <= answer.status < 300
     if not accepted:
-        return _refused(file, where, table, answer, codes)
+        return _refused(file, where, table, setting, answer, codes)
     if table == "open":
         return _unsaved(where, answer, setting.save, codes)
     if table in ("append", "turn"):
@@ -69,7 +72,7 @@ def advise(file: TargetFile, where: Where, step: str, answer: Answer | None) -> 
     return Advice(expected=codes, at=where.at(table, "path"))
 
 
-def _refused(file: TargetFile, where: Where, table: str, answer: Answer, codes: str) -> Advice:
+def _refused(file: TargetFile, where: Where, table: str, step: Any, answer: Answer, codes: str) -> Advice:
     """The status says no."""
     status = answer.status
     if status in (401, 403):
@@ -81,10 +84,9 @@ def _refused(file: TargetFile, where: Where, table: str, answer: Answer, codes: 
             attempt='is the token right, and sent where it is expected? [target] auth = {bearer = "${TOKEN}"}',
         )
     if status == 405:
-        written = f"{table}.method" if _is_set(where, table, "method") else f"{table}.path"
         return Advice(
             expected=codes,
-            at=where.at(*written.split(".")),
+            at=where.at(table, "method" if step.method else "path"),
             attempt="the path is known, but not with this method: see which one the service documents",
         )
     if status in (301, 302, 307, 308, 404, 410):
@@ -93,8 +95,8 @@ def _refused(file: TargetFile, where: Where, table: str, answer: Answer, codes: 
             attempt = "is the path right, with its prefix and the ids in it? must the session be made first ([open])?"
         return Advice(expected=codes, at=where.at(table, "path"), attempt=attempt)
     if status in (400, 415, 422):
-        key = "body" if _is_set(where, table, "body") else "query" if _is_set(where, table, "query") else "path"
-        if table == "append" and _is_set(where, table, "message"):
+        key = "body" if step.body is not None else "query" if step.query else "path"
+        if getattr(step, "message", None) is not None:
             key = "message"
         return Advice(
             expected=codes,
@@ -148,7 +150,7 @@ def _no_list(where: Where, table: str, answer: Answer, step: RecallStep, codes: 
     return Advice(
         expected=f"{codes} with a list at {step.items}",
         found=f"no list at {step.items}" if data is not None else "no JSON",
-        at=where.at(table, "items") if _is_set(where, table, "items") else where.at(table),
+        at=where.at(table, "items") if step.items != "@" else where.at(table),
         attempt=attempt,
     )
 
@@ -174,27 +176,65 @@ def misread(
     shown = {name: item for name, item in zip(read_ids, items, strict=True) if name in sent}
     if not shown:
         return _nothing(where, table, step, messages, data, elements)
-    for name, item in shown.items():
-        assert name is not None
-        if item.role != sent[name].role:
-            known = " = ".join((sent[name].role, f'"{item.role}"'))
-            at = where.at("roles", sent[name].role) if file.roles else where.at(table, "role")
-            return Advice(
-                expected=f"role {sent[name].role!r} for a message of the role {sent[name].role!r}",
-                found=f"role {item.role!r} at {step.role}",
-                at=at,
-                attempt=f"[roles] {known}, if that is what the service calls it" if item.role else _roles(elements),
-            )
+    wrong = [(sent[name].role, item.role) for name, item in shown.items() if name and item.role != sent[name].role]
+    if wrong:
+        return _role(file, where, table, step, wrong, elements)
     placed = [name for name in read_ids if name in sent]
     order = [message.id for message in messages if message.id in shown]
-    if len(order) > 1 and placed == order[::-1]:
+    ordered = file.contract.get("order") != "unspecified"
+    if ordered and len(order) > 1 and placed == order[::-1]:
         return Advice(
             expected="the oldest message first",
             found="the newest first",
-            at=where.at(table, "order") if _is_set(where, table, "order") else where.at(table),
+            at=where.at(table, "order"),
             attempt='order = "newest-first"' if step.order == "oldest-first" else 'order = "oldest-first"',
         )
     return None
+
+
+def _role(
+    file: TargetFile, where: Where, table: str, step: RecallStep, wrong: Sequence[tuple[str, str]], elements: Any
+) -> Advice:
+    """Messages come back in another role; one that the service has a word of its own for tells most."""
+    role, found = next((pair for pair in wrong if pair[1] not in ("", "user", "assistant")), wrong[0])
+    if role == "user" and file.turn is not None:
+        role = "assistant"  # a reply that repeats what was said is taken for that
+    return Advice(
+        expected=f"the role {role!r}",
+        found=f"{found!r} at {step.role}",
+        at=where.at("roles", role) if file.roles and found else where.at(table, "role"),
+        attempt=f'[roles] {role} = "{found}", if that is what the service calls it' if found else _roles(elements),
+    )
+
+
+def misread_pages(file: TargetFile, where: Where, said: int, listed: int, requests: int) -> Advice | None:
+    """Which line makes pages be left out, if there is paging.
+
+    Args:
+        file: the mapping.
+        where: to name its lines.
+        said: messages that were said.
+        listed: how many of them are listed.
+        requests: how many it took.
+    """
+    table = "recall_default" if file.recall_default is not None else "recall"
+    step: RecallStep = getattr(file, table)
+    if step.paging is None:
+        return None
+    what = f"the next cursor at {step.paging.cursor}" if step.paging.cursor else f"{step.paging.offset} on a full page"
+    attempt = "does each request ask for the page after the one before it?"
+    if requests == 1 and step.paging.cursor is not None:
+        attempt = "see in the first answer where it tells how to go on, and select that"
+    elif requests == 1 and step.paging.more is not None:
+        attempt = "see in the first answer what tells that there is more, and select that"
+    elif requests == 1:
+        attempt = f"a full page has other than {step.paging.offset} elements: see how many the first answer lists"
+    return Advice(
+        expected=f"{said} messages over several pages ({what})",
+        found=f"{listed} messages in {requests} {'request' if requests == 1 else 'requests'}",
+        at=where.at(table, "paging"),
+        attempt=attempt,
+    )
 
 
 def _nothing(where: Where, table: str, step: RecallStep, messages: Sequence[Item], data: Any, elements: Any) -> Advice:
@@ -213,12 +253,13 @@ def _nothing(where: Where, table: str, step: RecallStep, messages: Sequence[Item
         return Advice(
             expected=expected,
             found=f"an empty list at {step.items}" if elements is not None else f"nothing at {step.items}",
-            at=where.at(table, "items") if lists and _is_set(where, table, "items") else where.at(table, "path"),
+            at=where.at(table, "items") if lists and step.items != "@" else where.at(table, "path"),
             attempt=attempt,
         )
-    texts = paths_to(elements[-1], lambda value: isinstance(value, str) and token in value)
-    if not texts:
-        texts = paths_to(elements[0], lambda value: isinstance(value, str) and token in value)
+    tokens = [message.id for message in messages]
+    texts: list[str] = []
+    for element in elements[:ELEMENTS_MAX]:
+        texts = texts or paths_to(element, lambda value: isinstance(value, str) and any(t in value for t in tokens))
     if texts:
         return Advice(
             expected=expected,
@@ -243,12 +284,6 @@ def _roles(elements: Any) -> str:
 
 def _holds(value: Any, token: str) -> bool:
     return any(paths_to(part, lambda text: isinstance(text, str) and token in text) for part in value[-3:])
-
-
-def _is_set(where: Where, table: str, key: str) -> bool:
-    number = line_of(where.text, [table, key])
-    lines = where.text.splitlines()
-    return 0 < number <= len(lines) and key in lines[number - 1] and number != line_of(where.text, [table])
 
 
 def _json(answer: Answer) -> Any:

@@ -1,0 +1,307 @@
+"""One user alone: does the mapping work, and does the memory keep its promises as long as nobody else is there?
+
+What a memory does not do for one user alone, it will not do under load: it would look like a loss there. So each
+promise that one user can test is tested once, and what was seen is set beside what the contract declares.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from goldfish.contract import Contract
+from goldfish.errors import TargetError
+from goldfish.token import Person
+from stress.swarm.alone import Alone, Step, explain
+from stress.swarm.http import Endpoint
+from stress.swarm.preflight import ANSWER, QUESTION, look_back
+from stress.targets.outcome import Item
+from stress.targets.target import Advice, Target
+
+MANY_TURNS = 65
+"""More than a page of any memory we know of: 130 messages."""
+LIMIT = 3
+HUGE_CHARS = 64 * 1024
+PROBED = {
+    "tabs, quotes, emoji": 'tab\t "quoted" \\ \N{WOMAN}\N{ZERO WIDTH JOINER}\N{GIRL} e\u0301 \u05e9\u05dc\u05d5\u05dd',
+    "NUL": "before\0after",
+    "64 KB": "x" * HUGE_CHARS,
+}
+
+
+class Observation(msgspec.Struct, frozen=True, kw_only=True):
+    """One promise, as one user sees it."""
+
+    promise: str
+    seen: str
+    declared: str
+    fits: bool | None
+    """None: the contract says nothing of it, or it could not be tested."""
+    advice: str = ""
+    """What to change where it does not fit."""
+
+
+class Probe:
+    """What one user found; every step it took is in ``alone.steps``."""
+
+    def __init__(self, endpoint: Endpoint, target: Target, person: Person, contract: Contract) -> None:
+        self.alone = Alone(endpoint, target, person)
+        self.observations: list[Observation] = []
+        self.problem: str | None = None
+        """The step that failed, in words; nothing else was tried then."""
+        self._endpoint, self._target, self._contract = endpoint, target, contract
+
+    @property
+    def fits(self) -> bool:
+        """Whether a load makes sense."""
+        return self.problem is None and all(seen.fits is not False for seen in self.observations)
+
+    def run(self, told: Callable[[str], None]) -> None:
+        """Take all steps; ``told`` hears what is tried next."""
+        try:
+            told("one turn")
+            first = self._one_turn()
+            told("several turns")
+            several = self._several()
+            told(f"a limit of {LIMIT}")
+            self._limited(several)
+            told("two sessions")
+            self._apart(first)
+            told(f"{2 * MANY_TURNS} messages")
+            self._many()
+            for name, text in PROBED.items():
+                told(name)
+                self._content(name, text)
+        except TargetError as error:
+            self.problem = str(error)
+        finally:
+            told("deleting what was said")
+            self._clean()
+
+    # What is tried -----------------------------------------------------------------------------------------------
+
+    def _one_turn(self) -> list[Item]:
+        """Session 0: is it readable, and how soon?"""
+        said = self.alone.say(0, [(QUESTION, ANSWER)])
+        began_s = time.monotonic()
+        listed = look_back(self.alone, said, max(self._contract.settle_s, 2.0))
+        late_ms = (time.monotonic() - began_s) * 1e3
+        at_once = next(step for step in self.alone.steps if step.name == "recall").items == listed
+        declared_ms = self._contract.visibility_ms
+        self._saw(
+            "visible at once",
+            "yes" if at_once else f"after about {late_ms:.0f} ms",
+            "at once" if not declared_ms else f"after {declared_ms:g} ms",
+            fits=at_once or late_ms <= declared_ms + 200,
+            advice=f"[contract] visibility_ms = {2 * late_ms:.0f}",
+        )
+        unmarked = sum(not any(item.content == message.content for message in said) for item in listed)
+        replies = "" if self._target.replies != "free" else ", the service's replies among them"
+        self._saw(
+            "nothing added",
+            f"{unmarked} elements that nobody said{replies}" if unmarked else "yes",
+            "unmarked elements allowed" if self._contract.unmarked == "allow" else "unmarked elements forbidden",
+            fits=not unmarked or self._contract.unmarked == "allow",
+            advice='[contract] unmarked = "allow", if the service adds system prompts, summaries or replies',
+        )
+        return said
+
+    def _several(self) -> list[Item]:
+        """Session 1: order, roles, ids, completeness of a short history."""
+        said = self.alone.say(1, [(f"{QUESTION} ({number})", f"{ANSWER} ({number})") for number in range(4)])
+        step = self._settled(1, said)
+        listed = [item for item in step.items or () if any(item.content == message.content for message in said)]
+        advice = self._misread(said, step)
+        if advice is not None:
+            raise self.alone.failure(step, advice)
+        texts = [message.content for message in said]
+        order = [item.content for item in listed]
+        kept = sorted(order, key=texts.index) == order
+        self._saw(
+            "order of saying",
+            "yes" if kept else "no",
+            "in this order" if self._contract.order == "append" else "any order",
+            fits=kept or self._contract.order != "append",
+            advice='[contract] order = "unspecified", if lists have no order',
+        )
+        promised = [message for message in said if self._contract.roles is None or message.role in self._contract.roles]
+        missing = [message for message in promised if message.content not in order]
+        roles = sorted({message.role for message in missing})
+        whole = [role for role in roles if not any(item.role == role for item in listed)]
+        self._saw(
+            "all roles stored",
+            f"no message of the role {' and '.join(whole)} is listed" if whole else "yes",
+            "all" if self._contract.roles is None else " and ".join(self._contract.roles),
+            fits=not whole,
+            advice=f"[contract] roles = {[role for role in ('user', 'assistant') if role not in whole]}, "
+            "if others are not stored",
+        )
+        short = self._window_of(len(said))
+        if missing and not whole and short >= len(said):
+            self._saw("short history whole", f"{len(missing)} of {len(said)} messages are missing", "yes", fits=False)
+        ids = [item.id for item in listed]
+        told = "kept" if ids and set(ids) <= {message.id for message in said} else "not told; texts name the messages"
+        self._saw("ids", told, "–", fits=None)
+        return said
+
+    def _limited(self, said: list[Item]) -> None:
+        """Session 1 again: is a limit heard?"""
+        step = self.alone.recall(1, LIMIT)
+        if step.outcome != "ok" or step.items is None:
+            self._saw(f"the newest {LIMIT} on request", step.detail, "–", fits=None)
+            return
+        texts = [item.content for item in step.items]
+        newest = [message.content for message in said[-LIMIT:]]
+        seen = "yes" if texts == newest else f"lists {len(texts)}"
+        if texts == [message.content for message in said[:LIMIT]]:
+            seen = f"lists the oldest {LIMIT}"
+        elif len(texts) >= len(said):
+            seen = "a limit is not asked for, or not heard"
+        self._saw(f"the newest {LIMIT} on request", seen, "–", fits=None)
+
+    def _apart(self, first: list[Item]) -> None:
+        """Session 2: does it show what was said in session 0? And does a recall by user show both?"""
+        said = self.alone.say(2, [(f"{QUESTION} (elsewhere)", ANSWER)])
+        items = self._settled(2, said).items or []
+        leaked = sum(item.content == message.content for item in items for message in first)
+        self._saw(
+            "sessions apart",
+            f"{leaked} messages of another session" if leaked else "yes",
+            "isolated" if self._contract.isolates("session") else "not isolated",
+            fits=not leaked or not self._contract.isolates("session"),
+            advice='[contract] isolation = ["tenant", "user"], if sessions are shared on purpose',
+        )
+        if not self._target.by_user or "user" not in self._contract.scope:
+            self._saw("recall by user", "not asked for", "not promised", fits=None)
+            return
+        step = self.alone.recall(2, by_user=True)
+        if step.outcome != "ok":
+            raise self.alone.failure(step)
+        texts = {item.content for item in step.items or ()}
+        both = all(message.content in texts for message in (*first[:1], *said[:1]))
+        self._saw(
+            "recall by user",
+            "shows all sessions" if both else "lacks what was said in another session",
+            "all sessions",
+            fits=both,
+            advice='[contract] scope = ["session"], if the memory has no recall over sessions',
+        )
+
+    def _many(self) -> None:
+        """Session 3: is there a window, or a page?"""
+        said = self.alone.say(3, [(f"{QUESTION} ({number})", f"{ANSWER} ({number})") for number in range(MANY_TURNS)])
+        step = self._settled(3, said)
+        texts = [item.content for item in step.items or ()]
+        asked = [message.content for message in said]
+        ours = [text for text in texts if text in set(asked)]
+        limit = self._window_of(len(asked))
+        declared = "the whole history" if limit >= len(asked) else f"the newest {limit}"
+        advice = self._target.misread_pages(len(asked), len(ours), len(step.exchanges))
+        if sorted(ours, key=asked.index) == asked:
+            seen, fits = f"the whole history ({len(asked)} messages)", True
+        elif set(ours) == set(asked[len(asked) - len(ours) :]):
+            seen, fits = f"the newest {len(ours)} of {len(asked)}", len(ours) >= limit
+        elif set(ours) == set(asked[: len(ours)]):
+            seen, fits = f"the oldest {len(ours)} of {len(asked)}", False
+        else:
+            seen, fits = f"{len(ours)} of {len(asked)}, with holes", False
+        if not fits and advice is not None:
+            raise self.alone.failure(step, advice)
+        self._saw(
+            "long history",
+            seen,
+            declared,
+            fits=fits,
+            advice=f"[contract] window = {{messages = {len(ours)}}} (or turns, or tokens), if nothing older is ever "
+            f"listed; page = {{default = {len(ours)}}}, if it must be asked for; or ask for the rest: [recall] paging",
+        )
+
+    def _content(self, name: str, text: str) -> None:
+        """A session of its own: does this text come back as it was sent?"""
+        session = 4 + list(PROBED).index(name)
+        nul, most = self._contract.content.nul, self._contract.content.max_bytes
+        self.alone.open(session)
+        series = self.alone.messages(session, [("user", text)])
+        sent = (
+            series if self._target.replies == "ours" else [*series, *self.alone.messages(session, [("assistant", "")])]
+        )
+        step = self.alone.append(session, sent)
+        allowed = True if name == "NUL" and nul == "reject" else most is not None and len(text) > most
+        declared = f"NUL characters: {nul}" if name == "NUL" else f"up to {most} bytes" if most else "kept"
+        if step.outcome != "ok":
+            self._saw(name, f"refused ({step.detail})", declared, fits=allowed, advice=_content_advice(name))
+            return
+        items = self._settled(session, series).items or []
+        texts = [item.content for item in items]
+        sent_text = series[0].content
+        if sent_text in texts:
+            seen, fits = "kept", True
+        elif sent_text.replace("\0", "") in texts:
+            seen, fits = "NUL characters are taken out", nul == "strip"
+        elif any(listed and sent_text.startswith(listed) for listed in texts):
+            longest = max((len(listed.encode()) for listed in texts if sent_text.startswith(listed)), default=0)
+            seen, fits = f"cut to {longest} bytes", most is not None and longest >= most - 4
+        else:
+            seen, fits = "changed, or not listed", False
+        self._saw(name, seen, declared, fits=fits, advice=_content_advice(name))
+
+    # How it is done ----------------------------------------------------------------------------------------------
+
+    def _settled(self, session: int, said: list[Item]) -> Step:
+        """A recall that had the time it may take to show what was said."""
+        until_s = time.monotonic() + max(self._contract.settle_s, self._contract.visibility_ms / 1e3)
+        newest = said[-1].content
+        while True:
+            step = self.alone.need(self.alone.recall(session))
+            shown = any(item.content == newest for item in step.items or ())
+            if shown or time.monotonic() > until_s:
+                return step
+            time.sleep(0.1)
+
+    def _misread(self, said: list[Item], step: Step) -> Advice | None:
+        answer = step.exchanges[-1].answer
+        if answer is None:
+            return None
+        return self._target.misread(said, step.items or [], answer)
+
+    def _window_of(self, total: int) -> int:
+        """How many of so many messages a recall shows at least, by the contract."""
+        window, page = self._contract.window, self._contract.page
+        bounds = [total, page.default, page.max, window.messages]
+        if window.turns is not None:
+            bounds.append(window.turns)
+        if window.tokens is not None:
+            bounds.append(1)
+        return min(bound for bound in bounds if bound is not None)
+
+    def _saw(self, promise: str, seen: str, declared: str, *, fits: bool | None, advice: str = "") -> None:
+        self.observations.append(
+            Observation(
+                promise=promise, seen=seen, declared=declared, fits=fits, advice=advice if fits is False else ""
+            )
+        )
+
+    def _clean(self) -> None:
+        if not self._target.deletes:
+            self._saw("deletes", "no way is known; test users' sessions stay", "–", fits=None)
+            return
+        last: Step | None = None
+        sessions = self.alone.sessions
+        for session in sessions:
+            last = self.alone.delete(session)
+        if last is None or self.problem is not None:
+            return
+        if last.outcome != "ok":
+            self._saw("deletes", f"fails: {explain(self._endpoint, self._target, last)}", "–", fits=None)
+            return
+        step = self.alone.recall(sessions[-1])
+        left = len(step.items) if step.outcome == "ok" and step.items is not None else 0
+        self._saw("deletes", f"{left} messages are still listed" if left else "yes", "–", fits=None)
+
+
+def _content_advice(name: str) -> str:
+    if name == "NUL":
+        return '[contract] content = {nul = "strip"} or "reject", if the memory does that'
+    return "[contract] content = {max_bytes = N}, if longer texts are cut or refused"

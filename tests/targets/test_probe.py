@@ -1,0 +1,174 @@
+"""What is wrong in a mapping is named with its line, before any load."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+from uuid import uuid4
+
+import pytest
+
+from goldfish.errors import UsageError
+from goldfish.token import Person
+from stress.swarm.http import Endpoint
+from stress.swarm.probe import Probe
+from stress.targets.load import Source, load
+from tests.cli.command import goldfish
+
+from .served import PRODUCTS, SERVICES, Product, serve
+
+ALL = PRODUCTS | SERVICES
+
+
+class Server:
+    """One that runs."""
+
+    def __init__(self, name: str, product: Product, url: str) -> None:
+        self.name, self.product, self.url = name, product, url
+
+    def probed(self, text: str) -> Probe:
+        """What one user finds by a mapping."""
+        source = Source(self.name, "memory.toml", text)
+        loaded = load(source, self.product.environment)
+        probe = Probe(
+            Endpoint(self.url, loaded.manner),
+            loaded.target,
+            Person(uuid4().hex[:6], 0, 0),
+            loaded.settings(None).contract,
+        )
+        probe.run(lambda _: None)
+        return probe
+
+
+@pytest.fixture(scope="module")
+def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    with serve(ALL[request.param]) as url:
+        yield Server(request.param, ALL[request.param], url)
+
+
+@pytest.mark.parametrize("server", [*SERVICES, *PRODUCTS], indirect=True)
+def test_a_mapping_that_is_right_fits(server: Server) -> None:
+    probe = server.probed(server.product.target.read_text(encoding="utf-8"))
+    assert probe.problem is None
+    assert probe.fits, [seen for seen in probe.observations if seen.fits is False]
+
+
+class Wrong(NamedTuple):
+    """What is wrong in a mapping."""
+
+    server: str
+    right: str
+    wrong: str
+    line: str
+    """That is named."""
+    advice: str
+
+
+WRONG = [
+    Wrong("chat-log", 'messages"\nbody', 'texts"\nbody', 'path = "/v2/sessions/{session}/texts"', "path right"),
+    Wrong("chat-log", "\nbody", '\nmethod = "PUT"\nbody', 'method = "PUT"', "not with this method"),
+    Wrong("chat-log", "X-Api-Key =", "X-Key =", "headers = { X-Key", "token right"),
+    Wrong("chat-log", "from = ", "who = ", 'body = { user = "{user}", who', "documentation"),
+    Wrong("chat-log", "data.message_id", "data.id", 'ids = "data.id"', "our ids stand at data.message_id"),
+    Wrong("chat-log", 'session = "uuid5"', 'session = "plain"', "body = {", "documentation"),
+    Wrong("support-history", '"conversation_id"', '"id"', 'save = { conversation = "id" }', "select the id"),
+    Wrong("support-history", 'items = "entries"', 'items = "data"', 'items = "data"', "lists at entries"),
+    Wrong("support-history", 'text = "content"', 'text = "body"', 'text = "body"', "stands at content[0].text"),
+    Wrong("support-history", 'role = "author"', 'role = "kind"', 'role = "kind"', "the role stands at author"),
+    Wrong("support-history", 'assistant = "agent"', 'assistant = "bot"', "message = {", "documentation"),
+    Wrong("support-history", '"newest-first"', '"oldest-first"', 'order = "oldest-first"', 'order = "newest-first"'),
+    Wrong("support-history", 'cursor = "next"', 'cursor = "after"', "paging = {", "select that"),
+    Wrong("companion", '"/talk"', '"/chat"', 'path = "/chat"', "path right"),
+    Wrong("companion", 'text = "line"', 'text = "text"', 'text = "text"', "what was said stands at line"),
+    Wrong("companion", 'assistant = "me"', 'assistant = "ai"', 'assistant = "ai"', 'assistant = "me"'),
+    Wrong("companion", 'y/{user}/{session}"\nq', 'y/{session}/{user}"\nq', 'path = "/memory/{s', "same session"),
+    Wrong("mem0", 'text = "memory"', 'text = "text"', 'text = "text"', "memory"),
+    Wrong("zep", "accepted = [201, 409]", "accepted = [202]", "accepted = [202]", "add it to accepted"),
+]
+
+
+@pytest.mark.parametrize(
+    ("server", "right", "wrong", "line", "advice"),
+    WRONG,
+    indirect=["server"],
+    ids=[f"{case[0]}: {case[2]}" for case in WRONG],
+)
+def test_the_line_that_is_wrong_is_named(server: Server, right: str, wrong: str, line: str, advice: str) -> None:
+    text = server.product.target.read_text(encoding="utf-8")
+    assert right in text
+    problem = server.probed(text.replace(right, wrong, 1)).problem
+    assert problem is not None
+    (written,) = [part for part in problem.splitlines() if part.lstrip().startswith("written:")]
+    assert written.partition("memory.toml:")[2].partition(": ")[2].startswith(line), problem
+    assert advice in problem.splitlines()[-1], problem
+
+
+MAPPING = """[target]
+base_url = "http://127.0.0.1:1"
+headers = { Authorization = "Bearer ${TOKEN}" }
+
+[append]
+path = "/say"
+body = { text = "{text}" }
+
+[recall]
+path = "/list"
+items = "data"
+text = "text"
+role = "role"
+paging = { cursor = "next" }
+query = { after = "{cursor}" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "told"),
+    [
+        ("${TOKEN}", "${NO_SUCH}", "memory.toml:3: ${NO_SUCH} in 'target.headers.Authorization': the environment"),
+        ('items = "data"', 'items = "data["', "memory.toml:11: items = \"data[\": 'data[' is no JMESPath"),
+        ('query = { after = "{cursor}" }\n', "", "memory.toml:14: paging = { cursor = \"next\" }: no {cursor} in the"),
+        ('{ cursor = "next" }', '{ more = "next" }', "memory.toml:14: paging"),
+        ('body = { text = "{text}" }', 'body = { text = "{words}" }', "memory.toml:7: body"),
+        ('body = { text = "{text}" }', 'body = { text = "hello" }', "memory.toml:7: body"),
+        ('body = { text = "{text}" }', 'body = { text = "{text" }', "memory.toml:7: body"),
+        ('path = "/list"', 'path = "list"', 'memory.toml:10: path = "list": a path starts with /'),
+        ('text = "text"\nrole', "role", "memory.toml"),
+        ("[recall]", "[remember]", "memory.toml:9: unknown key 'remember'"),
+        ('items = "data"', 'list = "data"', "memory.toml:11: unknown key 'recall.list'"),
+        ('path = "/say"', 'path = "/say"\nmethod = "SEND"', "memory.toml:7: append.method = 'SEND'"),
+        ("[append]", "[contract]\nwindow = {messages = 0}\n[append]", "memory.toml:6: contract.window.messages = 0"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_meant_is_named_before_anything_is_asked(right: str, wrong: str, told: str) -> None:
+    assert right in MAPPING
+    with pytest.raises(UsageError) as error:
+        load(Source("memory", "memory.toml", MAPPING.replace(right, wrong, 1)), {"TOKEN": "secret-token"})
+    assert told in str(error.value)
+
+
+def test_the_command_shows_requests_and_promises(tmp_path: Path) -> None:
+    product = SERVICES["support-history"]
+    with serve(product) as url:
+        options = ("probe", "--target", product.target, "--host", url)
+        ended = goldfish(*options, cwd=tmp_path, environment=product.environment)
+        told = json.loads(goldfish(*options, "--json", cwd=tmp_path, environment=product.environment).stdout)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "POST" in ended.stdout
+    assert "long history" in ended.stdout
+    assert "a load makes sense" in ended.stdout
+    assert told["fits"]
+    assert {step["step"] for step in told["steps"]} == {"open", "append", "recall", "delete"}
+
+
+def test_a_contract_that_promises_too_much_does_not_fit(tmp_path: Path) -> None:
+    product = SERVICES["chat-log"]
+    text = product.target.read_text(encoding="utf-8").replace("paging = { offset = 20 }", "")
+    (tmp_path / "memory.toml").write_text(text, encoding="utf-8")
+    with serve(product) as url:
+        ended = goldfish(
+            "probe", "--target", "memory.toml", "--host", url, cwd=tmp_path, environment=product.environment
+        )
+    assert ended.returncode == 2
+    assert "try: [contract] window = {messages = 20}" in ended.stdout
