@@ -299,6 +299,38 @@ def probe(host: str | None, target: str, contract: Path | None, every_step: bool
 
 
 @cli.command()
+@click.option(
+    "--from",
+    "template",
+    metavar="TARGET|OPENAPI",
+    help="A shipped target (`goldfish targets`), or an OpenAPI document: a file or a URL, JSON or YAML.  "
+    "[default: a mapping of the reference interface with everything else that can be said]",
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path(), show_default=True, help="Folder for the two files."
+)
+@click.option("--force", is_flag=True, help="Write over files that are there.")
+def init(template: str | None, out: Path, force: bool) -> int:
+    """Write a first mapping (memory.toml) for a memory of your own, and a commented goldfish.toml."""
+    from goldfish.cli.init import write_files
+
+    return write_files(template, out, force=force)
+
+
+@cli.command()
+@_JSON
+def targets(as_json: bool) -> int:
+    """List the targets that are shipped: what each is, and what its contract promises."""
+    from stress.targets.catalog import shipped
+
+    return _list(
+        as_json,
+        shipped(),
+        {"target": "name", "kind": "kind", "what it is": "about", "contract": "contract", "packages": "packages"},
+    )
+
+
+@cli.command()
 @_JSON
 def scenarios(as_json: bool) -> int:
     """List what users can be made to do."""

@@ -8,11 +8,25 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from goldfish.errors import UsageError
 
 BYTES_MAX = 16 * 1024 * 1024
 PATIENCE_S = 15.0
+
+
+def shown(place: str) -> str:
+    """A place for people: of a URL, what holds no secrets."""
+    if not is_url(place):
+        return place
+    parts = urlsplit(place)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+
+def is_url(place: str) -> bool:
+    """Whether it is to be fetched."""
+    return place.startswith(("http://", "https://"))
 
 
 def document(place: str) -> Any:
@@ -21,8 +35,11 @@ def document(place: str) -> Any:
     Raises:
         UsageError: it cannot be had, is too large or too slow, or is neither.
     """
-    if place.startswith(("http://", "https://")):
+    if is_url(place):
+        if "@" in urlsplit(place).netloc:
+            raise UsageError(f"{shown(place)}: no user name or password in an address; save the document to a file")
         body = _fetched(place)
+        place = shown(place)
     else:
         try:
             with Path(place).open("rb") as file:
@@ -80,11 +97,13 @@ def _fetched(url: str) -> bytes:
     worker.start()
     worker.join(PATIENCE_S)
     if not found:
-        raise UsageError(f"{url}: no whole answer in {PATIENCE_S:g} s; is it the right address?")
+        raise UsageError(f"{shown(url)}: no whole answer in {PATIENCE_S:g} s; is it the right address?")
     (got,) = found
     if isinstance(got, urllib.error.HTTPError):
         hint = "; if it needs a token, save the document to a file and name that" if got.code in (401, 403) else ""
-        raise UsageError(f"{url}: expected an OpenAPI document, found status {got.code}{hint}") from got
+        raise UsageError(f"{shown(url)}: expected an OpenAPI document, found status {got.code}{hint}") from got
     if isinstance(got, Exception):
-        raise UsageError(f"cannot fetch {url}: {got}; is the service running, and is the address right?") from got
+        raise UsageError(
+            f"cannot fetch {shown(url)}: {got}; is the service running, and is the address right?"
+        ) from got
     return got

@@ -182,10 +182,10 @@ def _makers(operations: list[Operation], paths: list[Operation]) -> list[Made]:
         for segment in names.segments(operation.path):
             if names.is_parameter(segment):
                 name = segment[1:-1]
-                part = dict(names.path_parts(operation.path)).get(name) or "session"
+                parent = dict(names.path_parts(operation.path)).get(name) or "session"
                 made = _posted(operations, before, paths)
-                if made is not None and part not in found:
-                    found[part] = Made(made, part, name)
+                if made is not None and parent not in found:
+                    found[parent] = Made(made, parent, name)
             before.append(segment)
         named = [p.name for p in operation.parameters if p.place == "query"]
         for name in (*named, *(operation.body or Shape()).fields):

@@ -176,6 +176,14 @@ def misread(
     shown = {name: item for name, item in zip(read_ids, items, strict=True) if name in sent}
     if not shown:
         return _nothing(where, table, step, messages, data, elements)
+    roles_of = {name: {item.role for n, item in zip(read_ids, items, strict=True) if n == name} for name in shown}
+    if file.turn is not None and file.turn.reply == "free" and any(len(roles) > 1 for roles in roles_of.values()):
+        return Advice(
+            expected="a reply of the service's own words",
+            found="a reply that repeats what was said",
+            at=where.at("turn", "reply"),
+            attempt='reply = "echo"',
+        )
     wrong = [(sent[name].role, item.role) for name, item in shown.items() if name and item.role != sent[name].role]
     if wrong:
         return _role(file, where, table, step, wrong, elements)
