@@ -18,6 +18,8 @@ def reference() -> str:
     """The whole page in Markdown."""
     from stress.memory.registry import DEFECTS, STORES
     from stress.scenarios.registry import scenarios
+    from stress.targets.catalog import shipped
+    from stress.targets.mapping import file
 
     page = jinja2.Environment(autoescape=False, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     return page.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
@@ -28,12 +30,37 @@ def reference() -> str:
         flags=FLAGS.values(),
         positions=POSITIONS,
         tables={name: _keys(settings) for name, settings in TABLES.items() if name},
+        target_tables=[
+            (
+                name,
+                _line(table.__doc__),
+                _keys(table, inherited=not (issubclass(table, file.Step) and table is not file.Step)),
+            )
+            for name, table in {
+                "target": file.About,
+                "target.auth": file.Auth,
+                "target.tls": file.Tls,
+                "ids": file.Ids,
+                "": file.Step,
+                "open": file.Open,
+                "append": file.Append,
+                "turn": file.Turn,
+                "recall": file.RecallStep,
+                "recall.paging": file.Paging,
+            }.items()
+        ],
+        placeholders=file.PLACEHOLDERS,
+        targets=shipped(),
     )
 
 
 def _keys(table: type[msgspec.Struct], *, inherited: bool = True) -> list[tuple[str, str, str]]:
     """Key, default as TOML, and meaning of each key of a table."""
     return [(key.name, _default(key.default), key.meaning) for key in keys_of(table, inherited=inherited)]
+
+
+def _line(text: str | None) -> str:
+    return " ".join(str(text).split())
 
 
 def _default(value: object) -> str:

@@ -10,6 +10,7 @@ import re
 import socket
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,13 +19,16 @@ import psutil
 import pytest
 
 from analysis.causes.known import KNOWN
-from goldfish.contract import load_settings
+from goldfish.contract import TABLES, load_settings
 from goldfish.reference import reference
+from stress.targets.load import Source, load
+from stress.targets.mapping import file
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 SERVERS = {
     "python docs/examples/tiny_memory.py 8090": "Running on",
+    "python docs/examples/notebook.py 8091": "Running on",
     "goldfish up --port 8080": "memory at",
 }
 """Commands that keep running, and what they print once they are up; the port in the text is replaced by a free one."""
@@ -38,11 +42,28 @@ EXIT_CODES = {
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_every_contract_of_a_page_can_be_meant(page: Path, tmp_path: Path) -> None:
+def test_every_contract_and_target_of_a_page_can_be_meant(page: Path, tmp_path: Path) -> None:
     for block in re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
         settings = tmp_path / "goldfish.toml"
         settings.write_text(block, encoding="utf-8")
-        assert load_settings(settings)
+        if tomllib.loads(block).keys() <= {"contract", "budget"}:
+            assert load_settings(settings)
+        else:
+            source = Source("target", str(ROOT / "docs" / "examples" / "target.toml"), block)
+            assert load(source, {"NOTEBOOK_KEY": "let-me-in", "MEMORY_TOKEN": "let-me-in"}).settings(None)
+
+
+def test_every_example_on_a_page_is_the_one_in_its_file() -> None:
+    shown = set()
+    for page in PAGES:
+        for name, block in re.findall(
+            r"```(?:toml|python)\n# docs/examples/(\S+)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL
+        ):
+            example = (ROOT / "docs" / "examples" / name).read_text(encoding="utf-8")
+            # A module's docstring is not shown.
+            assert re.sub(r'\A""".*?"""\n\n', "", example, flags=re.DOTALL) == block, name
+            shown.add(name)
+    assert shown >= {"notebook.toml", "documents.py", "documents.toml", "lists.py", "lists.toml"}
 
 
 def commands(page: Path) -> list[str]:
@@ -171,8 +192,24 @@ def test_the_example_on_the_page_is_the_example_in_the_file() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_link_leads_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
-        assert (page.parent / target).exists(), target
+    for target, anchor in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", page.read_text(encoding="utf-8")):
+        if target.startswith("https://"):
+            continue
+        there = page.parent / target if target else page
+        assert there.exists(), target
+        if anchor:
+            titles = re.findall(r"^#+ (.*)", there.read_text(encoding="utf-8"), re.MULTILINE)
+            assert anchor in {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}, anchor
+
+
+def test_what_a_page_says_to_write_in_a_target_file_can_be_written() -> None:
+    page = (ROOT / "docs" / "your-own-memory.md").read_text(encoding="utf-8")
+    tables = [*TABLES.values(), *file.TABLES.values()]
+    known = {key for table in tables for key in table.__struct_fields__} | {"user", "assistant"}
+    fragments = re.findall(r"`(\w+ = [^`]+)`", page)
+    assert len(fragments) > 30
+    for fragment in fragments:
+        assert tomllib.loads(fragment).keys() <= known | {"replies"}, fragment
 
 
 def test_every_reason_is_on_the_page_about_exit_codes() -> None:
