@@ -148,6 +148,18 @@ def test_an_endpoint_that_answers_is_a_turn() -> None:
     assert written["ids"] == {"user": "safe", "session": "safe", "length_max": 64}
 
 
+def test_numbers_that_the_service_makes_are_kept_from_step_to_step() -> None:
+    draft = draft_of(document(str(DOCUMENTS / "assistant.json")))
+    written = tomllib.loads(draft.text)
+    assert [step["path"] for step in written["open"]] == ["/users", "/chats"]
+    assert [step["save"] for step in written["open"]] == [{"user_id": "id"}, {"chat_id": "id"}]
+    assert written["open"][1]["body"] == {"user_id": "{user_id}"}
+    assert written["turn"]["body"] == {"chat_id": "{chat_id}", "prompt": "{text}"}
+    assert written["recall"]["path"] == written["delete"]["path"] == "/chats/{chat_id}"
+    assert written["roles"] == {"user": "USER", "assistant": "BOT"}
+    assert loaded(draft.text)
+
+
 def test_what_is_not_found_is_left_to_be_written_and_what_there_is_is_listed() -> None:
     draft = draft_of({"openapi": "3.1.0", "paths": {"/orders": {"get": {"responses": {"200": {}}}}}})
     assert loaded(draft.text)

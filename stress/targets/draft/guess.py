@@ -177,7 +177,8 @@ def _delete(
 def _makers(operations: list[Operation], paths: list[Operation]) -> list[Made]:
     """What has to be made before anything is said: where a path goes below a collection that is posted to."""
     found: dict[str, Made] = {}
-    for operation in paths:
+    asked = list(paths)
+    for operation in asked:
         before: list[str] = []
         for segment in names.segments(operation.path):
             if names.is_parameter(segment):
@@ -186,14 +187,19 @@ def _makers(operations: list[Operation], paths: list[Operation]) -> list[Made]:
                 made = _posted(operations, before, paths)
                 if made is not None and parent not in found:
                     found[parent] = Made(made, parent, name)
+                    if parent == "session":
+                        asked.append(made)
             before.append(segment)
-        named = [p.name for p in operation.parameters if p.place == "query"]
-        for name in (*named, *(operation.body or Shape()).fields):
+        queries = {p.name: p.shape for p in operation.parameters if p.place == "query"}
+        for name, shape in (queries | (operation.body or Shape()).fields).items():
             part = names.part_of(name)
-            if part == "session" and part not in found:
-                made = _named(operations, name, paths)
+            # A user whose id is a word is ours to name; a number is made by the service.
+            if part not in found and (part == "session" or (part == "user" and shape.kind == "number")):
+                made = _named(operations, part, name, [*paths, *(maker.operation for maker in found.values())])
                 if made is not None:
                     found[part] = Made(made, part, name)
+                    if part == "session":
+                        asked.append(made)
     return sorted(found.values(), key=lambda made: made.part != "user")
 
 
@@ -210,12 +216,12 @@ def _posted(operations: list[Operation], collection: list[str], paths: list[Oper
     return None
 
 
-def _named(operations: list[Operation], name: str, paths: list[Operation]) -> Operation | None:
-    """What answers with a session of its own, where one is asked for outside of paths."""
+def _named(operations: list[Operation], part: str, name: str, paths: list[Operation]) -> Operation | None:
+    """What answers with a session or user of its own, where one is asked for outside of paths."""
     for operation in operations:
-        if operation.method != "POST" or operation in paths or "session" in parts_of(operation):
+        if operation.method != "POST" or operation in paths or part in parts_of(operation):
             continue
         last = names.segments(operation.path)[-1:] or [""]
-        if names.part_of(names.singular(last[0])) == "session" or name in operation.answer.fields:
+        if names.part_of(names.singular(last[0])) == part or name in operation.answer.fields:
             return operation
     return None

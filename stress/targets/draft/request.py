@@ -156,7 +156,7 @@ class Body:
             if names.snake(name) == "id" and self._part:
                 stands_for = "session" if self._part == "session" else "user"
             placeholder = self._values.of(stands_for)
-            if placeholder is not None and part.kind in ("text", "any"):
+            if placeholder is not None and (part.kind in ("text", "any") or stands_for in self._values.saved):
                 made[name] = placeholder
                 self.ours.add(stands_for)
             elif stands_for == "request" and way == ():
@@ -169,7 +169,7 @@ class Body:
         if part.kind == "table":
             return self.of(part, fixed, way)
         if self._part and part.kind in ("text", "any") and not part.values:
-            ours = f"{{{self._part}}}"
+            ours = "{session}"  # also of a user: one who is made for each session is never there already
             if "mail" in names.snake(name):
                 return f"{ours}@example.com"
             if names.snake(name) in ("name", "title", "subject", "label", "display_name", "first_name"):
