@@ -21,6 +21,19 @@ def reference() -> str:
     from stress.targets.catalog import shipped
     from stress.targets.mapping import file
 
+    target_tables: dict[str, type[msgspec.Struct]] = {
+        "target": file.About,
+        "target.auth": file.Auth,
+        "target.tls": file.Tls,
+        "ids": file.Ids,
+        "": file.Step,
+        "open": file.Open,
+        "append": file.Append,
+        "turn": file.Turn,
+        "recall": file.RecallStep,
+        "recall.paging": file.Paging,
+    }
+
     page = jinja2.Environment(autoescape=False, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     return page.from_string(TEMPLATE.read_text(encoding="utf-8")).render(
         scenarios=scenarios().values(),
@@ -36,18 +49,7 @@ def reference() -> str:
                 _line(table.__doc__),
                 _keys(table, inherited=not (issubclass(table, file.Step) and table is not file.Step)),
             )
-            for name, table in {
-                "target": file.About,
-                "target.auth": file.Auth,
-                "target.tls": file.Tls,
-                "ids": file.Ids,
-                "": file.Step,
-                "open": file.Open,
-                "append": file.Append,
-                "turn": file.Turn,
-                "recall": file.RecallStep,
-                "recall.paging": file.Paging,
-            }.items()
+            for name, table in target_tables.items()
         ],
         placeholders=file.PLACEHOLDERS,
         targets=shipped(),

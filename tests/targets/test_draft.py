@@ -244,6 +244,26 @@ def test_whatever_a_document_says_the_mapping_can_be_loaded(paths: Any, own: Any
     assert loaded(draft.text).settings(None)
 
 
+def test_a_document_does_not_get_at_the_secrets_of_whoever_reads_it() -> None:
+    stolen = "${AWS_SECRET}"
+    fields = {
+        "role": {"type": "string", "enum": ["human", stolen]},
+        "text": {"type": "string"},
+        stolen: {"default": stolen},
+    }
+    message = {"type": "object", "properties": fields, "required": list(fields)}
+    lists = {"type": "object", "properties": {stolen: {"type": "array", "items": message}}}
+    path = {
+        "post": {"requestBody": {"content": {"application/json": {"schema": message}}}, "responses": {"200": {}}},
+        "get": {"responses": {"200": {"content": {"application/json": {"schema": lists}}}}},
+    }
+    draft = draft_of({"openapi": "3.0.0", "info": {"title": stolen}, "paths": {"/chats/{chat}/messages": path}})
+    assert loaded(draft.text)
+    written = tomllib.loads(draft.text)
+    assert written["recall"]["items"] != stolen
+    assert written["append"]["body"]["role"] == "{role}"
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

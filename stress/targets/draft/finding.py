@@ -75,7 +75,7 @@ def selector(way: Way | None) -> str:
     """A way as JMESPath."""
     if not way:
         return "@"
-    return ".".join(name if _BARE.fullmatch(name) else json.dumps(name) for name in way)
+    return ".".join(name if _BARE.fullmatch(name) else json.dumps(name).replace("$", "\\u0024") for name in way)
 
 
 def text_selector(element: Shape, way: Way) -> str:

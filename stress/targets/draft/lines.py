@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -10,6 +11,8 @@ from goldfish.keys import toml, toml_key
 from stress.targets.draft.settings import remark
 
 WIDTH = 120
+_FOREIGN = re.compile(r"\$\{(?!MEMORY_)")
+"""A variable that is not ours: a document must not get at the secrets of whoever reads it."""
 
 
 class Line(msgspec.Struct, kw_only=True):
@@ -51,7 +54,7 @@ class Table(msgspec.Struct, kw_only=True):
 
 
 def _written(line: Line) -> list[str]:
-    text = f"{toml_key(line.key)} = {toml(line.value)}"
+    text = f"{toml_key(line.key)} = {_FOREIGN.sub('$ {', toml(line.value))}"
     return _beside(f"# {text}" if line.off else text, _mark(line.why, line.unsure))
 
 

@@ -82,7 +82,7 @@ def drafted(document: Document, origin: str, name: str = "memory.toml") -> Draft
 def _target(document: Document) -> Table:
     table = Table(name="target")
     about = f"{document.title} {document.version}".strip()
-    table.say("about", about.replace("${", "$ {"), "")
+    table.say("about", about, "")
     told = document.told_base_url
     table.say("base_url", document.base_url, "its servers" if told else "where does it listen?", unsure=not told)
     for guard in document.guards[:1]:

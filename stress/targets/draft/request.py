@@ -114,7 +114,7 @@ def _ours(value: Any) -> bool:
 def _plain(value: Any) -> Any:
     """An example, as a template that stands for itself."""
     if isinstance(value, str):
-        return value.replace("${", "$ {").replace("{", "{{").replace("}", "}}")
+        return value.replace("{", "{{").replace("}", "}}")
     if isinstance(value, list):
         return [_plain(part) for part in value]
     if isinstance(value, dict):
