@@ -17,6 +17,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
+from analysis.certain import in_certain_order, judge_by_places
 from goldfish.rule import NEVER, Judgement, Message, Recall, Terms, judge
 
 
@@ -42,6 +43,7 @@ class Tail:
             and not terms.stores_resends
             and not any(m.loose or (m.failed and m.shown_ns < NEVER) for m in messages)
         )
+        self._certain = self._simple and in_certain_order(messages)
         self._settled_by: list[int] = []
         """By place: the latest moment at which something before it was stored, of what certainly was; -1: nothing."""
         self._possible = [0]
@@ -50,8 +52,13 @@ class Tail:
         """By place: the last one so far where another session goes on."""
         self._open: list[int] = []
         """Places of messages that may yet be stored."""
+        self._prepared = False
+
+    def _prepare(self) -> None:
+        """Find out what is wanted of the messages in front of a point."""
+        self._prepared = True
         latest, possible, session, other = -1, 0, None, 0
-        for at, m in enumerate(messages):
+        for at, m in enumerate(self._messages):
             self._settled_by.append(latest)
             if not m.failed:
                 possible += 1
@@ -69,6 +76,10 @@ class Tail:
     def judge(self, recall: Recall) -> Judgement:
         """Judge one recall; nothing of the conversation may have been deleted by its end."""
         end = bisect_right(self._stamps, recall.end_ns)
+        if self._certain:
+            counted = judge_by_places(recall, self._messages[:end], self._place)
+            if counted is not None:
+                return counted
         begin = self._begin(recall, end)
         if not begin or self._settled_by[begin] < 0:
             return judge(recall, self._messages[:end], self._terms)
@@ -79,6 +90,8 @@ class Tail:
 
     def _begin(self, recall: Recall, end: int) -> int:
         """The latest point that will do; 0 if there is none but the beginning."""
+        if not self._prepared:
+            self._prepare()
         if not self._simple or not recall.capacity or recall.capacity < 1:
             return 0
         begin = min((self._place[m] for m in recall.shown), default=end)

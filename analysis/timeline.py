@@ -31,11 +31,18 @@ def show_conversation(directory: Path, name: str, *, curl: bool = False, console
     """Print a conversation's timeline, or a bash script that replays it with curl.
 
     Raises:
-        UsageError: the run holds no such conversation.
+        UsageError: the run holds no such conversation, or was not recorded in the interface that is replayed.
         RecordError: the record cannot be trusted.
     """
     checked, start_ns = _judged(directory, name)
     if curl:
+        target = read_run(directory).target
+        if "target" in target and "library" not in target:
+            raise UsageError(
+                f"{directory} was recorded by the target {plain(str(target['target']), 80)!r}, and a script of curl "
+                "commands is only made for the reference interface (docs/http-interface.md); `goldfish probe --all` "
+                "shows the requests that the target makes"
+            )
         sys.stdout.write(curl_script(checked.conversation, start_ns))
     else:
         (console or Console()).print(timeline(checked, start_ns))

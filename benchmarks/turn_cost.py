@@ -1,7 +1,8 @@
 """CPU of the load process per request: a whole goldfish turn beside bare FastHttpUser and HttpUser.
 
-All three run against the same fast local server, interleaved, so that a noisy machine is noisy for each of them alike.
-Quoted is the median of the ratios of rounds.
+The turn is measured twice: with the built-in target, and with the same interface described by a mapping. All four run
+against the same fast local server, interleaved, so that a noisy machine is noisy for each of them alike. Quoted is the
+median of the ratios of rounds.
 """
 
 from __future__ import annotations
@@ -17,7 +18,17 @@ from typing import Any
 from benchmarks.record import median, save
 
 HERE = Path(__file__).parent
-KINDS = {"goldfish": "goldfish_user.py", "fast": "fast_http_user.py", "http": "http_user.py"}
+KINDS = {
+    "goldfish": "goldfish_user.py",
+    "mapping": "goldfish_user.py",
+    "fast": "fast_http_user.py",
+    "http": "http_user.py",
+}
+RATIOS = (
+    ("ratio_to_fast", "goldfish", "fast"),
+    ("ratio_to_http", "goldfish", "http"),
+    ("ratio_of_mapping_to_builtin", "mapping", "goldfish"),
+)
 ROUNDS = 7
 USERS = 20
 SECONDS = 6
@@ -29,7 +40,10 @@ def one(kind: str, port: str, folder: str) -> dict[str, float]:
     contract.write_text("[contract]\nwindow = {messages = 20}\n")  # as much as the server keeps
     locustfile = HERE / "turns" / KINDS[kind]
     options = ["-u", USERS, "-r", USERS, "-t", f"{SECONDS}s", "--host", f"http://127.0.0.1:{port}"]
-    options += ["--goldfish-contract", contract] if kind == "goldfish" else []
+    if KINDS[kind] == "goldfish_user.py":
+        options += ["--goldfish-contract", contract]
+    if kind == "mapping":
+        options += ["--goldfish-target", HERE / "turns" / "mapping.toml"]
     command = [sys.executable, "-P", "-m", "locust", "-f", locustfile, "--headless", "--only-summary", *options]
     ended = subprocess.run([*map(str, command)], cwd=folder, capture_output=True, text=True, timeout=120, check=False)
     line = next((line for line in ended.stdout.splitlines() if line.startswith("METER ")), None)
@@ -65,12 +79,12 @@ def main(rounds: int = ROUNDS) -> None:
             server.kill()
     by_kind = {kind: [row for row in rows if row["kind"] == kind] for kind in KINDS}
     summary = {f"{kind}_cpu_us_per_request": round(median(by_kind[kind], "cpu_us_per_request"), 1) for kind in KINDS}
-    for kind in ("fast", "http"):
+    for name, ours, theirs in RATIOS:
         ratios = [
-            ours["cpu_us_per_request"] / theirs["cpu_us_per_request"]
-            for ours, theirs in zip(by_kind["goldfish"], by_kind[kind], strict=True)
+            one["cpu_us_per_request"] / other["cpu_us_per_request"]
+            for one, other in zip(by_kind[ours], by_kind[theirs], strict=True)
         ]
-        summary[f"ratio_to_{kind}"] = round(statistics.median(ratios), 3)
+        summary[name] = round(statistics.median(ratios), 3)
     summary["op_log_bytes_per_operation"] = round(logged)
     print(summary)
     print(save("turn_cost", summary, rows))

@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 
+from analysis.certain import judge_by_places
 from analysis.check import check
 from analysis.record import Conversation
 from analysis.tail import Tail
@@ -46,9 +47,13 @@ def test_it_says_what_the_whole_conversation_says(window: int | None) -> None:
             end = bisect_right(stamps, recall.end_ns)
             told = tail.judge(recall)
             assert told == judge(recall, messages[:end], terms), history
+            counted = tail._certain and judge_by_places(recall, messages[:end], tail._place)
+            if counted:
+                counts["counted, lossy" if counted.lossy else "counted, sound"] += 1
             if window is not None and tail._begin(recall, end):
                 counts["cut, lossy" if told.lossy else "cut, sound"] += 1
-    assert window is None or not rare(counts, frozenset({"cut, lossy", "cut, sound"})), counts
+    wanted = frozenset({"cut, lossy", "cut, sound", "counted, lossy", "counted, sound"})
+    assert window is None or not rare(counts, wanted), counts
 
 
 def test_where_other_sessions_share_the_window_all_of_it_is_looked_at() -> None:

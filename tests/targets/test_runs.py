@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import goldfish, only_run, results_of
+from tests.cli.command import goldfish, only_run, results_of, rows_of, small_contract
 
 from .served import PRODUCTS, SERVICES, serve
 
@@ -50,3 +50,15 @@ def test_a_mapping_that_shows_too_little_fails(tmp_path: Path, monkeypatch: pyte
             "--contract", "goldfish.toml", cwd=tmp_path,
         )  # fmt: skip
     assert ended.returncode == 3, ended.stdout + ended.stderr
+
+
+def test_a_run_by_a_mapping_is_not_replayed_in_another_interface(tmp_path: Path) -> None:
+    with serve(SERVICES["companion"]) as url:
+        where = ("--target", SERVICES["companion"].target, "--contract", small_contract(tmp_path), "--host", url)
+        assert goldfish("run", "rapid-switch", *where, "-u", 1, "--turns", 4, cwd=tmp_path).returncode == 0
+    directory = only_run(tmp_path)
+    name = rows_of(directory)[1]["conversation"]
+    ended = goldfish("show", directory, name, "--curl", cwd=tmp_path)
+    assert ended.returncode == 2
+    assert "recorded by the target 'companion'" in ended.stderr
+    assert goldfish("show", directory, name, cwd=tmp_path).returncode == 0
