@@ -13,11 +13,12 @@ PYTHON ?= $(shell for p in python3 python3.12 python3.11 python3.13 python3.14; 
 UV := $(BIN)/uv
 WORKERS ?= 4
 MINUTES ?= 30
+TARGETS ?=
 export UV_LINK_MODE = copy
 # What is imported often is compiled once, at installation; a setting around us must not undo that.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help install install-dev demo test evidence mutants test-all lint format bench soak lock clean
+.PHONY: help install install-dev demo test evidence mutants test-all lint format bench products soak lock clean
 
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -74,6 +75,9 @@ bench: install-dev ## measurements, written to benchmarks/results
 	$(BIN)/python -m benchmarks.users
 	$(BIN)/python -m benchmarks.intervals
 	$(BIN)/python -m benchmarks.early_stop
+
+products: install-dev ## the shipped products under load, written to docs/shipped-products.md; TARGETS=NAME for one
+	$(BIN)/python -m benchmarks.products $(TARGETS)
 
 soak: install-dev ## half an hour of load, MINUTES=30; fails if a process keeps growing
 	$(BIN)/python -m benchmarks.soak $(MINUTES)
