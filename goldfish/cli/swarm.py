@@ -292,6 +292,8 @@ def _follow(events: IO[bytes], load: Load) -> tuple[Path | None, tuple[str, int]
                 problem = event["message"], event["exit_code"]
             elif event["event"] == "problem":
                 progress.console.print(Text(f"error: {event['message']}"), soft_wrap=True)
+            elif event["event"] == "note":
+                progress.console.print(Text(f"note: {event['message']}"), soft_wrap=True)
             elif event["event"] == "analysis":
                 progress.update(task, description="judging", total=None)
             else:

@@ -73,7 +73,7 @@ def open_plan(options: Any, host: str | None, classes: list[Any], users: int) ->
     patience_s = settings.contract.settle_s
     for problem in check_target(endpoint, loaded.target, Person(tag, 0, 0), by_user=by_user, patience_s=patience_s):
         log.warning(problem)
-        tell("problem", message=problem)
+        tell("note", message=problem)
     plan = Plan(
         run=name,
         tag=tag,

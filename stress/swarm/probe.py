@@ -14,6 +14,7 @@ import msgspec
 from goldfish.contract import Contract
 from goldfish.errors import TargetError
 from goldfish.token import Person
+from goldfish.words import count
 from stress.swarm.alone import Alone, Step, explain
 from stress.swarm.http import Endpoint
 from stress.swarm.preflight import ANSWER, QUESTION, look_back
@@ -101,7 +102,7 @@ class Probe:
         replies = "" if self._target.replies != "free" else ", the service's replies among them"
         self._saw(
             "nothing added",
-            f"{unmarked} elements that nobody said{replies}" if unmarked else "yes",
+            f"{count(unmarked, 'element')} that nobody said{replies}" if unmarked else "yes",
             "unmarked elements allowed" if self._contract.unmarked == "allow" else "unmarked elements forbidden",
             fits=not unmarked or self._contract.unmarked == "allow",
             advice='[contract] unmarked = "allow", if the service adds system prompts, summaries or replies',
@@ -142,7 +143,8 @@ class Probe:
         if missing and not whole and short >= len(said):
             self._saw("short history whole", f"{len(missing)} of {len(said)} messages are missing", "yes", fits=False)
         ids = [item.id for item in listed]
-        told = "kept" if ids and set(ids) <= {message.id for message in said} else "not told; texts name the messages"
+        known = self._target.tells_ids and ids and set(ids) <= {message.id for message in said}
+        told = "kept" if known else "not asked for; the texts name the messages"
         self._saw("ids", told, "–", fits=None)
         return said
 
@@ -168,7 +170,7 @@ class Probe:
         leaked = sum(item.content == message.content for item in items for message in first)
         self._saw(
             "sessions apart",
-            f"{leaked} messages of another session" if leaked else "yes",
+            f"{count(leaked, 'message')} of another session" if leaked else "yes",
             "isolated" if self._contract.isolates("session") else "not isolated",
             fits=not leaked or not self._contract.isolates("session"),
             advice='[contract] isolation = ["tenant", "user"], if sessions are shared on purpose',

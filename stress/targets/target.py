@@ -81,6 +81,8 @@ class Target(ABC):
     """Who writes what the assistant says: we do; the service, repeating what it was told; or the service, freely."""
     by_user: bool = True
     """Whether everything of a user can be recalled."""
+    tells_ids: bool = True
+    """Whether a list tells the ids of messages; else the start of a text does."""
     deletes: bool = True
     """Whether a session can be deleted."""
 

@@ -155,6 +155,7 @@ class MappedTarget(Target):
         self.batches = self._message is not None
         self.replies = file.turn.reply if file.turn is not None else "ours"
         self.by_user = self._recall_user is not None
+        self.tells_ids = file.recall.id is not None
         self.deletes = self._delete is not None
 
     def place(self, user: str, session: str) -> Place:
