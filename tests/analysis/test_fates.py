@@ -74,6 +74,7 @@ def test_a_stale_message_tells_how_long_it_took(tmp_path: Path) -> None:
     (fate,) = checked.fates.values()
     assert fate.name == "stale"
     assert fate.delay_ns == 7_000_000
+    assert not fate.surfaced  # it had been acknowledged
 
 
 def test_fates_are_a_partition_of_all_sent_messages(tmp_path: Path) -> None:
