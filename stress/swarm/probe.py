@@ -152,8 +152,7 @@ class Probe:
         """Session 1 again: is a limit heard?"""
         step = self.alone.recall(1, LIMIT)
         if step.outcome != "ok" or step.items is None:
-            self._saw(f"the newest {LIMIT} on request", step.detail, "–", fits=None)
-            return
+            raise self.alone.failure(step)
         texts = [item.content for item in step.items]
         newest = [message.content for message in said[-LIMIT:]]
         seen = "yes" if texts == newest else f"lists {len(texts)}"
@@ -179,7 +178,7 @@ class Probe:
             self._saw("recall by user", "not asked for", "not promised", fits=None)
             return
         step = self.alone.recall(2, by_user=True)
-        if step.outcome != "ok":
+        if step.outcome != "ok" or step.status == 404:
             raise self.alone.failure(step)
         texts = {item.content for item in step.items or ()}
         both = all(message.content in texts for message in (*first[:1], *said[:1]))
@@ -211,6 +210,16 @@ class Probe:
             seen, fits = f"{len(ours)} of {len(asked)}, with holes", False
         if not fits and advice is not None:
             raise self.alone.failure(step, advice)
+        window = self._contract.window
+        if window.turns is None and window.tokens is None and len(ours) > limit:
+            self._saw(
+                "long history",
+                f"{len(ours)} messages",
+                declared,
+                fits=False,
+                advice="leave out [contract] window or page: to list more than is promised is a finding under load",
+            )
+            return
         self._saw(
             "long history",
             seen,
@@ -296,11 +305,23 @@ class Probe:
         if last is None or self.problem is not None:
             return
         if last.outcome != "ok":
-            self._saw("deletes", f"fails: {explain(self._endpoint, self._target, last)}", "–", fits=None)
+            self._saw(
+                "deletes",
+                f"no: {last.detail}",
+                "–",
+                fits=False,
+                advice=explain(self._endpoint, self._target, last).replace("\n", "\n  "),
+            )
             return
         step = self.alone.recall(sessions[-1])
         left = len(step.items) if step.outcome == "ok" and step.items is not None else 0
-        self._saw("deletes", f"{left} messages are still listed" if left else "yes", "–", fits=None)
+        self._saw(
+            "deletes",
+            f"{count(left, 'message')} still listed" if left else "yes",
+            "–",
+            fits=not left,
+            advice="is the path of [delete] right? Without [delete] the sessions of test users stay",
+        )
 
 
 def _content_advice(name: str) -> str:

@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import json
 import sys
+import traceback
 from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -155,6 +156,8 @@ class AdaptedTarget(Target):
             UsageError: it cannot append or recall.
         """
         self._adapter, self._where = adapter, where
+        self._raised = ""
+        """What an adapter's own mistake was, and where."""
         has = {step: getattr(type(adapter), step) is not getattr(Adapter, step) for step in _STEPS}
         missing = [step for step in ("append", "recall") if not has[step]]
         if missing:
@@ -198,7 +201,33 @@ class AdaptedTarget(Target):
     def advise(self, step: str, answer: Answer | None) -> Advice:  # noqa: ARG002
         """What to tell about a step that failed."""
         name = {"recall by user": "recall_user"}.get(step, step)
-        return Advice(expected=f"{name} to end without an error", at=f"{self._where}.{name}")
+        return Advice(
+            expected=f"{name} to end without an error",
+            found=self._raised,
+            at=f"{self._where}.{name}",
+            attempt="does the adapter ask for what the service documents, and read what it answers?",
+        )
+
+    def misread(self, messages: Sequence[Item], items: Sequence[Item], answer: Answer) -> Advice | None:  # noqa: ARG002
+        """Whether the adapter hands on what is listed in our words."""
+        by_text = {item.content: item for item in items}
+        for message in messages:
+            found = by_text.get(message.content)
+            if found is not None and found.role != message.role:
+                return Advice(
+                    expected=f"Message({message.role!r}, …), the role as it was said",
+                    found=f"Message({found.role!r}, …)",
+                    at=f"{self._where}.recall",
+                    attempt="translate the service's roles back to ours",
+                )
+        if any(message.content in by_text for message in messages):
+            return None
+        return Advice(
+            expected="what was said, word for word, with the mark that each text begins with",
+            found=f"{len(items)} messages, none of which it is",
+            at=f"{self._where}.recall",
+            attempt="is it the same session? are texts handed on as they are?",
+        )
 
     def _step(self, chat: AdapterChat, act: Any, *, write: bool) -> Result:
         """What a step comes to. Whatever fails before anything was written is a failure, and nothing is stored."""
@@ -210,9 +239,16 @@ class AdaptedTarget(Target):
             # Of several writes, an earlier one may have done something.
             rejected = REJECTED if chat.wrote < 2 else frozenset()
             return refused(error.answer, write=write and chat.wrote > 0, rejected=rejected)
-        except Exception:  # noqa: BLE001 - whatever an adapter makes of an answer, it could not read it
+        except Exception as error:  # noqa: BLE001 - whatever an adapter makes of an answer, it could not read it
+            self._raised = _raised(error)
             return unreadable(chat.last or Answer(), write=write and chat.wrote > 0)
         return accepted(chat.last or Answer())
+
+
+def _raised(error: Exception) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    last = frames[-1] if frames else None
+    return f"{type(error).__name__}: {error}" + (f" at {last.filename}:{last.lineno}" if last is not None else "")
 
 
 _STEPS = ("open", "append", "recall", "recall_user", "delete")

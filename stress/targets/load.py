@@ -155,6 +155,8 @@ def load(source: Source, environ: Mapping[str, str] = os.environ) -> Loaded:
     promised = {name: raw[name] for name in ("contract", "budget") if name in raw}
     load_settings(None, promised, where.name, source.text)
     about = file.target
+    if about.adapter is not None or about.library is not None:
+        _only_a_class(raw, where)
     if about.library is not None:
         target: Target = ReferenceTarget()
         target.by_user = "user" in promised.get("contract", {}).get("scope", ("session",))
@@ -167,6 +169,20 @@ def load(source: Source, environ: Mapping[str, str] = os.environ) -> Loaded:
         target = MappedTarget(file, where)
     manner = Manner(_headers(about, secrets, where), _tls(about, where), about.timeout_s, secrets.mask)
     return Loaded(source, target, about, manner, promised)
+
+
+def _only_a_class(raw: Mapping[str, Any], where: Where) -> None:
+    """Refuse what a class has to do itself.
+
+    Raises:
+        UsageError: naming the line.
+    """
+    for table in raw:
+        if table not in ("target", "contract", "budget"):
+            raise UsageError(
+                f"{where.at(table)}: [{table}] belongs to a mapping; beside adapter or library, the class does it. "
+                "Allowed: [target], [contract], [budget]"
+            )
 
 
 def _complete(file: TargetFile, where: Where) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -101,13 +102,20 @@ def _refused(file: TargetFile, where: Where, table: str, step: Any, answer: Answ
         return Advice(
             expected=codes,
             at=where.at(table, key),
-            attempt="the service does not take what was sent: compare it with its documentation, and read its answer",
+            attempt="the service does not take what was sent: compare it with its documentation, and read its answer"
+            + ("; ids of another form are made by [ids]" if "id" in _words(answer) or "uuid" in _words(answer) else ""),
         )
     if 200 <= status < 300:
         return Advice(
             expected=codes,
             at=where.at(table, "accepted"),
             attempt=f"if {status} means that it was done, add it to accepted",
+        )
+    if 400 <= status < 500:
+        return Advice(
+            expected=codes,
+            at=where.at(table, "headers" if step.headers else "path"),
+            attempt="the service does not take what was sent: does its answer ask for a header? headers = {…}",
         )
     return Advice(expected=codes, at=where.at(table, "path"), attempt="what does the service's own log say?")
 
@@ -184,6 +192,8 @@ def misread(
             at=where.at("turn", "reply"),
             attempt='reply = "echo"',
         )
+    if not any(item.content == sent[name].content for name, item in shown.items() if name):
+        return _nothing(where, table, step, messages, data, elements)
     wrong = [(sent[name].role, item.role) for name, item in shown.items() if name and item.role != sent[name].role]
     if wrong:
         return _role(file, where, table, step, wrong, elements)
@@ -195,7 +205,8 @@ def misread(
             expected="the oldest message first",
             found="the newest first",
             at=where.at(table, "order"),
-            attempt='order = "newest-first"' if step.order == "oldest-first" else 'order = "oldest-first"',
+            attempt=('order = "newest-first"' if step.order == "oldest-first" else 'order = "oldest-first"')
+            + (", or are user and assistant swapped under [roles]?" if file.turn is not None else ""),
         )
     return None
 
@@ -265,7 +276,10 @@ def _nothing(where: Where, table: str, step: RecallStep, messages: Sequence[Item
             attempt=attempt,
         )
     tokens = [message.id for message in messages]
+    whole = [message.content for message in messages]
     texts: list[str] = []
+    for element in elements[:ELEMENTS_MAX]:
+        texts = texts or paths_to(element, lambda value: value in whole)
     for element in elements[:ELEMENTS_MAX]:
         texts = texts or paths_to(element, lambda value: isinstance(value, str) and any(t in value for t in tokens))
     if texts:
@@ -292,6 +306,11 @@ def _roles(elements: Any) -> str:
 
 def _holds(value: Any, token: str) -> bool:
     return any(paths_to(part, lambda text: isinstance(text, str) and token in text) for part in value[-3:])
+
+
+def _words(answer: Answer) -> set[str]:
+    """The words of an answer, in lower case."""
+    return set(re.findall(r"[a-z]+", answer.body[:2_000].decode("utf-8", "replace").lower()))
 
 
 def _json(answer: Answer) -> Any:

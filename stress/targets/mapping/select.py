@@ -30,6 +30,10 @@ def selector(expression: str) -> Select:
     except JMESPathError as error:
         raise SelectorError(" ".join(str(error).split())) from error
     steps = _steps(found.parsed)
+    each = _each(found.parsed)
+    if each is not None:
+        to_list, to_value = each
+        return lambda data: _of_each(_walk(data, to_list), to_value)
     if steps is None:
 
         def interpret(data: Any) -> Any:
@@ -56,6 +60,31 @@ def _walk(data: Any, steps: list[str | int]) -> Any:
         else:
             return None
     return data
+
+
+def _each(node: dict[str, Any]) -> tuple[list[str | int], list[str | int]] | None:
+    """The paths to a list and to a value in each of its elements, for ``list[].value``; None if it is not that."""
+    if node["type"] != "projection" or node["children"][0]["type"] != "flatten":
+        return None
+    to_list, to_value = _steps(node["children"][0]["children"][0]), _steps(node["children"][1])
+    return (to_list, to_value) if to_list is not None and to_value else None
+
+
+def _of_each(elements: Any, steps: list[str | int]) -> list[Any] | None:
+    if type(elements) is not list:
+        return None
+    flat: list[Any] = []
+    for element in elements:
+        flat += element if type(element) is list else [element]
+    return [value for element in flat if (value := _walk(element, steps)) is not None]
+
+
+def plain_path(expression: str) -> list[str] | None:
+    """The keys of a path that is nothing but keys; None if it is more."""
+    steps = _steps(jmespath.compile(expression).parsed)
+    if steps is None or not all(isinstance(step, str) for step in steps):
+        return None
+    return [str(step) for step in steps]
 
 
 def _steps(node: dict[str, Any]) -> list[str | int] | None:
