@@ -242,7 +242,9 @@ class Probe:
         allowed = True if name == "NUL" and nul == "reject" else most is not None and len(text) > most
         declared = f"NUL characters: {nul}" if name == "NUL" else f"up to {most} bytes" if most else "kept"
         if step.outcome != "ok":
-            self._saw(name, f"refused ({step.detail})", declared, fits=allowed, advice=_content_advice(name))
+            # What is refused loudly is not lost; the contract may say so all the same.
+            fits = True if allowed else None if step.outcome == "fail" else False
+            self._saw(name, f"refused ({step.detail})", declared, fits=fits, advice=_content_advice(name))
             return
         items = self._settled(session, series).items or []
         texts = [item.content for item in items]

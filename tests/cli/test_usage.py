@@ -30,7 +30,6 @@ from .command import goldfish
         (["run", "--turns-per-second", "0"], ["--turns-per-second", "0<x<=100000"]),
         (["run", "--fault", "kill@m1:at=1"], ["No such option"]),
         (["run", "--ui"], ["No such option"]),
-        (["probe"], ["No such command"]),
         (["prove"], ["No such command"]),
         (["analyze", "nowhere"], ["nowhere is no run directory", "run.json"]),
         (["show", "nowhere", "0.1.s0"], ["nowhere is no run directory"]),

@@ -172,3 +172,9 @@ def test_a_contract_that_promises_too_much_does_not_fit(tmp_path: Path) -> None:
         )
     assert ended.returncode == 2
     assert "try: [contract] window = {messages = 20}" in ended.stdout
+
+
+def test_the_reference_memory_fits_the_default_contract(tmp_path: Path) -> None:
+    ended = goldfish("probe", cwd=tmp_path)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "refused (status 422)" in ended.stdout  # a NUL character, loudly: no promise is broken
