@@ -90,8 +90,12 @@ class _Lists(_Compiled):
         except (msgspec.DecodeError, UnicodeDecodeError):
             return None
         ours = self._ours
-        items = [Item(found.id, ours.get(found.role, found.role), found.content) for found in elements]
-        return items if all(item.id[:2] == PREFIX for item in items) else None
+        if ours or (elements and type(elements[0]) is not Item):
+            items = [Item(found.id, ours.get(found.role, found.role), found.content) for found in elements]
+        else:
+            items = elements
+        # One service makes all of its ids in one way.
+        return items if not items or items[0].id.startswith(PREFIX) else None
 
     def read(self, elements: Iterable[Any]) -> list[Item]:
         """The elements as messages."""
@@ -215,7 +219,11 @@ class MappedTarget(Target):
         values = {**place.values, "device": place.device, **self._fields(first)}
         sent = messages if self._message is not None else messages[:1]
         if self._message is not None:
-            values["messages"] = [self._message(values | self._fields(message)) for message in messages]
+            said = dict(values)
+            values["messages"] = made = []
+            for message in messages:
+                said |= self._fields(message)
+                made.append(self._message(said))
         try:
             answer = ask(self._say.request(values))
         except AttemptError as error:
@@ -332,12 +340,14 @@ def _typed(step: RecallStep) -> tuple[msgspec.json.Decoder[Any], Callable[[Any],
     names = [key[0] for key in keys if key is not None]
     if len(set(names)) < len(names):
         return None
-    element: Any = msgspec.defstruct(
-        "Element",
-        [("id", str), ("role", str), ("content", str)],
-        rename=dict(zip(("id", "role", "content"), names, strict=True)),
-        gc=False,
-    )
+    element: Any = Item
+    if names != ["id", "role", "content"]:
+        element = msgspec.defstruct(
+            "Element",
+            [("id", str), ("role", str), ("content", str)],
+            rename=dict(zip(("id", "role", "content"), names, strict=True)),
+            gc=False,
+        )
     form: Any = list[element]
     for key in reversed(way):
         form = msgspec.defstruct("Answer", [("part", form)], rename={"part": key}, gc=False)
@@ -345,7 +355,8 @@ def _typed(step: RecallStep) -> tuple[msgspec.json.Decoder[Any], Callable[[Any],
     def elements(answer: Any) -> list[Any]:
         for _ in way:
             answer = answer.part
-        return list(answer)
+        found: list[Any] = answer
+        return found
 
     return msgspec.json.Decoder(form), elements
 
