@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from stress.swarm.probe import Probe
 
 BODY_CHARS = 240
+READ_BYTES = 128 * 1024
 SHOWN = 8
 """Steps that are shown whole; the rest are many of a kind."""
 
@@ -114,7 +115,8 @@ def _exchange(step: Step, exchange: Exchange, endpoint: Endpoint) -> Text:
 
 
 def _excerpt(body: bytes, endpoint: Endpoint) -> str:
-    shown = visible(endpoint.mask(body[: 4 * BODY_CHARS].decode("utf-8", "replace")))
+    # Masked before it is cut: the first part of a secret is one, too.
+    shown = visible(endpoint.mask(body[:READ_BYTES].decode("utf-8", "replace")))
     return shown if len(shown) <= BODY_CHARS else f"{shown[:BODY_CHARS]}… ({len(body):,} bytes)"
 
 

@@ -16,7 +16,9 @@ from stress.targets.outcome import KILLED, Item, Result
 from stress.targets.target import Advice, Place, Request, Target
 
 TIMEOUT_S = 3.0
-EXCERPT_CHARS = 120
+EXCERPT_CHARS = 400
+"""Of an answer that is shown to people: enough for what a service says of a request that it does not take."""
+READ_BYTES = 64 * 1024
 SAID_AT_ONCE = 2
 """Messages in one append, as in most scenarios."""
 
@@ -210,7 +212,7 @@ def explain(endpoint: Endpoint, target: Target, step: Step, advice: Advice | Non
         lines.append(f"asked:    {last.request.method} {endpoint}{endpoint.mask(last.request.path)}")
     lines.append(f"expected: {advice.expected}")
     if advice.found:
-        lines.append(f"found:    {endpoint.mask(advice.found)}")
+        lines.append(f"found:    {_short(endpoint.mask(advice.found))}")
     if last is None:
         pass
     elif last.error is not None:
@@ -229,9 +231,14 @@ def explain(endpoint: Endpoint, target: Target, step: Step, advice: Advice | Non
 
 def describe(endpoint: Endpoint, answer: Answer) -> str:
     """Status, kind and the start of the body, without secrets."""
-    excerpt = endpoint.mask(answer.body[: 4 * EXCERPT_CHARS].decode("utf-8", "replace"))[:EXCERPT_CHARS]
-    shown = "".join(c if c.isprintable() else " " for c in excerpt).strip()
+    # Masked before it is cut: the first part of a secret is one, too.
+    excerpt = endpoint.mask(answer.body[:READ_BYTES].decode("utf-8", "replace"))
+    shown = _short("".join(c if c.isprintable() else " " for c in excerpt).strip())
     return f"status {answer.status}, {_kind(answer)}" + (f": {shown!r}" if shown else "")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= EXCERPT_CHARS else f"{text[:EXCERPT_CHARS]}…"
 
 
 def _kind(answer: Answer) -> str:

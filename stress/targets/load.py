@@ -148,11 +148,23 @@ def load(source: Source, environ: Mapping[str, str] = os.environ) -> Loaded:
         raise UsageError(f"{where.name} is not valid TOML: {error}") from error
     raw = resolve(raw, environ, secrets, where.name, source.text)
     try:
+        return _made(source, where, raw, secrets)
+    except UsageError as error:  # what is wrong may be what a variable holds
+        raise UsageError(secrets.mask(str(error))) from error
+
+
+def _made(source: Source, where: Where, raw: dict[str, Any], secrets: Secrets) -> Loaded:
+    """Make a target of a file whose variables are known.
+
+    Raises:
+        UsageError: naming the line, and what the variables hold.
+    """
+    try:
         file = msgspec.convert(raw, TargetFile, strict=True)
     except msgspec.ValidationError as error:
         told = explain(Path(where.name), source.text, raw, str(error), tables=_TABLES, values=_ALLOWED)
         raise UsageError(told) from error
-    promised = {name: raw[name] for name in ("contract", "budget") if name in raw}
+    promised: dict[str, Any] = {name: raw[name] for name in ("contract", "budget") if name in raw}
     load_settings(None, promised, where.name, source.text)
     about = file.target
     if about.adapter is not None or about.library is not None:

@@ -13,7 +13,7 @@ from goldfish.mistakes import line_of
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 CHARS_MIN = 4
-"""Shorter values are no secrets, and would be found everywhere."""
+"""Shorter values would be found everywhere; they are shown."""
 MASK = "***"
 
 
@@ -27,7 +27,8 @@ class Secrets:
     def add(self, value: str) -> None:
         """Hide a value from now on, also as it stands in a URL or in JSON."""
         if len(value) >= CHARS_MIN:
-            self._values |= {value, quote(value, safe=""), quote(value), json.dumps(value)[1:-1]}
+            in_json = {json.dumps(value, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False)}
+            self._values |= {value, quote(value, safe=""), quote(value), *in_json}
             longest_first = sorted(self._values, key=len, reverse=True)
             self._pattern = re.compile("|".join(map(re.escape, longest_first)))
 
@@ -61,17 +62,22 @@ def resolve(
 
     def value_of(match: re.Match[str]) -> str:
         value = environ.get(match[1])
+        wrong = None
         if value is None:
+            wrong = "is not set"
+        elif not value:
+            wrong = "is empty"
+        elif any(ord(char) < 32 for char in value):
+            wrong = "holds control characters; expected one line of text"
+        if value is None or wrong is not None:
             line = next(
                 (number for number, line in enumerate(text.splitlines(), 1) if match[0] in line),
                 line_of(text, list(keys)),
             )
             raise UsageError(
-                f"{where}:{line}: {match[0]} in '{'.'.join(keys)}': the environment variable {match[1]} is not set; "
+                f"{where}:{line}: {match[0]} in '{'.'.join(keys)}': the environment variable {match[1]} {wrong}; "
                 f"set it, e.g. export {match[1]}=…"
             )
-        if any(ord(char) < 32 for char in value):
-            raise UsageError(f"the environment variable {match[1]} holds control characters; expected one line of text")
         secrets.add(value)
         return value
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
+from urllib.parse import quote
 
+import msgspec
 import pytest
 
 from goldfish.errors import UsageError
 from stress.swarm.http import Endpoint
 from stress.targets.load import Source, load
+from stress.targets.secrets import Secrets
 from tests.cli.command import goldfish, only_run, small_contract
 
 from .served import SERVICES, serve
@@ -56,3 +60,32 @@ def test_a_secret_in_the_address_is_masked() -> None:
     with pytest.raises(UsageError) as error:
         Endpoint(str(loaded.about.base_url).replace("http", "ftp"), loaded.manner)
     assert "tenant-secret" not in str(error.value)
+
+
+@pytest.mark.parametrize("secret", ["plain-secret", 's3cr/et é+"x"', "日本語の秘密\\", "a b&c=d"])
+def test_it_is_masked_however_it_is_written(secret: str) -> None:
+    secrets = Secrets()
+    secrets.add(secret)
+    for written in (
+        secret,
+        quote(secret),
+        quote(secret, safe=""),
+        json.dumps(secret),
+        json.dumps(secret, ensure_ascii=False),
+        msgspec.json.encode(secret).decode(),
+    ):
+        assert secrets.mask(f"before {written} after").strip('"').replace('"', "") == "before *** after"
+
+
+@pytest.mark.parametrize("line", ['timeout_s = "${IN_URL}"', 'auth = { bearer = "${IN_URL}", basic = "${IN_URL}" }'])
+def test_a_mistake_does_not_show_what_a_variable_holds(line: str) -> None:
+    text = SERVICES["companion"].target.read_text(encoding="utf-8").replace("[target]", f"[target]\n{line}", 1)
+    with pytest.raises(UsageError, match=r"memory\.toml:\d+: ") as error:
+        load(Source("memory", "memory.toml", text), {"IN_URL": "tenant-secret"})
+    assert "tenant-secret" not in str(error.value)
+
+
+@pytest.mark.parametrize(("value", "told"), [("", "is empty"), ("a\nb", "holds control characters")])
+def test_a_variable_that_cannot_be_meant_is_named_with_its_line(value: str, told: str) -> None:
+    with pytest.raises(UsageError, match=rf"memory\.toml:2: .* IN_URL {told}"):
+        load(Source("memory", "memory.toml", '[target]\nbase_url = "http://h/${IN_URL}"\n'), {"IN_URL": value})

@@ -143,7 +143,7 @@ def _unacknowledged(where: Where, table: str, answer: Answer, ids: str | None, c
         attempt = f"our ids stand at {', '.join(ours)}: select them, e.g. with […] instead of [0]"
     return Advice(
         expected=f"{codes} with the ids of what was sent at {ids}",
-        found=f"{found!r} at {ids}"[:200],
+        found=f"{found!r} at {ids}",
         at=where.at(table, "ids"),
         attempt=attempt,
     )
