@@ -69,15 +69,16 @@ class Loaded(msgspec.Struct, frozen=True):
         return settings
 
     def _fits(self, contract: Contract, path: Path | None) -> None:
-        name = str(path) if path is not None else self.source.path
+        where = Where(_short(self.source.path), self.source.text)
         if "user" in contract.scope and not self.target.by_user:
+            at = where.at("contract", "scope") if path is None else f"{path}: scope"
             raise UsageError(
-                f'{name}: scope = {list(contract.scope)}: the target has no [recall_user]; say scope = ["session"], or '
-                "say how everything of a user is listed"
+                f'{at}: the target has no [recall_user]; say scope = ["session"], or say how everything of a user is '
+                "listed"
             )
         if self.target.replies == "free" and contract.unmarked == "forbid":
             raise UsageError(
-                f'{name}: reply = "free": the service writes what it likes, so the contract has to say '
+                f"{where.at('turn', 'reply')}: the service writes what it likes, so the contract has to say "
                 'unmarked = "allow"; or reply = "echo" where it repeats what it was told'
             )
 
@@ -210,6 +211,7 @@ def _complete(file: TargetFile, where: Where) -> None:
         )
     if file.recall is None:
         raise UsageError(f"{where.name}: [recall] is missing: how is a session listed?")
+    _roles(file, where)
     saved = {name for step in opens(file) for name in step.save}
     always = {"user", "session", "device"}
     said = {"id", "role", "text"}
@@ -232,6 +234,12 @@ def _complete(file: TargetFile, where: Where) -> None:
                 )
             if not step.path.startswith("/"):
                 raise UsageError(f"{where.at(table, 'path')}: a path starts with /")
+            for name in placeholders(step.path):
+                if name in ("limit", "cursor") or (name in ("offset", "page") and not _counts(step)):
+                    raise UsageError(
+                        f"{where.at(table, 'path')}: {{{name}}} does not always have a value, and a path cannot leave "
+                        "it out; a query can"
+                    )
             for key in ("items", "text", "role", "id", "ids"):
                 _selector(where, (table, key), getattr(step, key, None))
             for name, expression in getattr(step, "save", {}).items():
@@ -245,6 +253,21 @@ def _complete(file: TargetFile, where: Where) -> None:
         _messages(where, file.append)
     if file.turn is not None and "text" not in set(placeholders(file.turn.body)):
         raise UsageError(f"{where.at('turn', 'body')}: expected {{text}} in the body: what is said")
+
+
+def _counts(step: Any) -> bool:
+    """Whether a step counts offsets and pages."""
+    paging = getattr(step, "paging", None)
+    return paging is not None and paging.offset is not None
+
+
+def _roles(file: TargetFile, where: Where) -> None:
+    theirs = {role: file.roles.get(role, role) for role in {"user", "assistant", *file.roles}}
+    for role, word in sorted(theirs.items()):
+        others = [other for other, its in theirs.items() if its == word and other != role]
+        if others:
+            at = where.at("roles", role if role in file.roles else others[0])
+            raise UsageError(f"{at}: {role} and {others[0]} would both be {word!r}, and nobody could tell them apart")
 
 
 def _templates(where: Where, table: str, key: str, value: Any, known: set[str]) -> None:

@@ -105,6 +105,17 @@ def test_the_line_that_is_wrong_is_named(server: Server, right: str, wrong: str,
     assert advice in problem.splitlines()[-1], problem
 
 
+@pytest.mark.parametrize("server", ["support-history"], indirect=True)
+def test_pages_that_turn_in_a_circle_are_left_at_once(server: Server) -> None:
+    text = server.product.target.read_text(encoding="utf-8")
+    text = text.replace('cursor = "{cursor}"', 'offset = "{offset}"').replace('cursor = "next"', "offset = 25")
+    probe = server.probed(text)
+    assert probe.problem is not None
+    assert 'query = { page_size = "{limit}", offset' in probe.problem
+    assert "a cursor instead" in probe.problem
+    assert max(len(step.exchanges) for step in probe.alone.steps) == 2
+
+
 MAPPING = """[target]
 base_url = "http://127.0.0.1:1"
 headers = { Authorization = "Bearer ${TOKEN}" }
@@ -138,6 +149,8 @@ query = { after = "{cursor}" }
         ("[recall]", "[remember]", "memory.toml:9: unknown key 'remember'"),
         ('items = "data"', 'list = "data"', "memory.toml:11: unknown key 'recall.list'"),
         ('path = "/say"', 'path = "/say"\nmethod = "SEND"', "memory.toml:7: append.method = 'SEND'"),
+        ("[append]", '[roles]\nuser = "x"\nassistant = "x"\n[append]', 'memory.toml:7: assistant = "x": assistant and'),
+        ('path = "/list"', 'path = "/list/{limit}"', "memory.toml:10: path = \"/list/{limit}\": {limit} does not"),
         ("[append]", "[contract]\nwindow = {messages = 0}\n[append]", "memory.toml:6: contract.window.messages = 0"),
     ],
 )  # fmt: skip

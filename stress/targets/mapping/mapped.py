@@ -252,6 +252,7 @@ class MappedTarget(Target):
             values = {**values, "limit": limit}
         asked: Mapping[str, Any] | None = step.first(values)
         items: list[Item] = []
+        before: list[Any] | None = None
         for page in range(PAGES_MAX):
             assert asked is not None
             try:
@@ -275,6 +276,9 @@ class MappedTarget(Target):
             if step.paging is None:
                 items = step.read(elements)
                 break
+            if elements and elements == before:
+                return unreadable(answer, write=False)  # the page before it once more: not what was asked for
+            before = elements
             read_now = step.read(elements)
             if step.paging.offset is not None and step.newest_first:
                 # What is written meanwhile moves the list below the offset: a page begins with the end of the last.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -102,8 +101,8 @@ def _refused(file: TargetFile, where: Where, table: str, step: Any, answer: Answ
         return Advice(
             expected=codes,
             at=where.at(table, key),
-            attempt="the service does not take what was sent: compare it with its documentation, and read its answer"
-            + ("; ids of another form are made by [ids]" if "id" in _words(answer) or "uuid" in _words(answer) else ""),
+            attempt="the service does not take what was sent: compare it with its documentation, and read its answer. "
+            "[roles] says what it calls user and assistant, [ids] makes ids of another form",
         )
     if 200 <= status < 300:
         return Advice(
@@ -150,7 +149,15 @@ def _unacknowledged(where: Where, table: str, answer: Answer, ids: str | None, c
 
 
 def _no_list(where: Where, table: str, answer: Answer, step: RecallStep, codes: str) -> Advice:
+    """There is no list in an answer, or the same one as in the answer before."""
     data = _json(answer)
+    if step.paging is not None and isinstance(selector(step.items)(data), list):
+        return Advice(
+            expected=f"{codes} with another page",
+            found="the page before it once more",
+            at=where.at(table, "query") if step.query else where.at(table, "path"),
+            attempt="does the service know what asks for the next page? its answer may tell a cursor instead",
+        )
     lists = paths_to(data, lambda value: isinstance(value, list))
     attempt = "is this the request that lists the messages?"
     if lists:
@@ -183,7 +190,7 @@ def misread(
     read_ids = [str(token) if (token := read(item.id, item.content)) else None for item in items]
     shown = {name: item for name, item in zip(read_ids, items, strict=True) if name in sent}
     if not shown:
-        return _nothing(where, table, step, messages, data, elements)
+        return _nothing(where, table, step, messages, answer, elements)
     roles_of = {name: {item.role for n, item in zip(read_ids, items, strict=True) if n == name} for name in shown}
     if file.turn is not None and file.turn.reply == "free" and any(len(roles) > 1 for roles in roles_of.values()):
         return Advice(
@@ -193,7 +200,7 @@ def misread(
             attempt='reply = "echo"',
         )
     if not any(item.content == sent[name].content for name, item in shown.items() if name):
-        return _nothing(where, table, step, messages, data, elements)
+        return _nothing(where, table, step, messages, answer, elements)
     wrong = [(sent[name].role, item.role) for name, item in shown.items() if name and item.role != sent[name].role]
     if wrong:
         return _role(file, where, table, step, wrong, elements)
@@ -256,8 +263,11 @@ def misread_pages(file: TargetFile, where: Where, said: int, listed: int, reques
     )
 
 
-def _nothing(where: Where, table: str, step: RecallStep, messages: Sequence[Item], data: Any, elements: Any) -> Advice:
+def _nothing(
+    where: Where, table: str, step: RecallStep, messages: Sequence[Item], answer: Answer, elements: Any
+) -> Advice:
     """No message of ours was found in a list."""
+    data = _json(answer)
     token = messages[0].id
     expected = f"a list at {step.items} with what was said: a text that starts with [{token}]"
     if not elements:
@@ -269,6 +279,8 @@ def _nothing(where: Where, table: str, step: RecallStep, messages: Sequence[Item
         attempt = "is this the same session? does it take a moment to show up (visibility_ms)? are the ids right?"
         if lists:
             attempt = f"what was said is in the list at {', '.join(lists)}: select that"
+        elif answer.status in step.empty:
+            attempt = f"{answer.status} counts as an empty list (empty = {list(step.empty)}): is the path right?"
         return Advice(
             expected=expected,
             found=f"an empty list at {step.items}" if elements is not None else f"nothing at {step.items}",
@@ -306,11 +318,6 @@ def _roles(elements: Any) -> str:
 
 def _holds(value: Any, token: str) -> bool:
     return any(paths_to(part, lambda text: isinstance(text, str) and token in text) for part in value[-3:])
-
-
-def _words(answer: Answer) -> set[str]:
-    """The words of an answer, in lower case."""
-    return set(re.findall(r"[a-z]+", answer.body[:2_000].decode("utf-8", "replace").lower()))
 
 
 def _json(answer: Answer) -> Any:
