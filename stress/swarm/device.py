@@ -6,8 +6,9 @@ Everything a device does is one attempt, is recorded, and is checked the moment 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from gevent import GreenletExit
 from gevent.lock import BoundedSemaphore
@@ -20,11 +21,12 @@ from stress.conversation.ledger import Entry, Ledger
 from stress.conversation.texts import Script
 from stress.swarm.http import Answer, AttemptError, Connection, Cookies
 from stress.targets.outcome import KILLED
-from stress.targets.target import Place, Request, Result, Target
+from stress.targets.target import Ask, Place, Request, Result, Target
 
 if TYPE_CHECKING:
     from stress.swarm.lifecycle import Run
 
+Other = TypeVar("Other", oplog.Delete, oplog.Touch)
 ConnectionPolicy = Literal["kept", "session", "request"]
 
 
@@ -194,70 +196,58 @@ class Device:
 
     def forget(self, chat: Chat) -> None:
         """Delete a session."""
-        run, conversation, ledger = self.run, chat.conversation, chat.conversation.ledger
+        ledger = chat.conversation.ledger
         if not (chat.place.open or self._opened(chat)):
             return
-        number = run.recorder.next_id()
         start_ns = time.monotonic_ns()
-        touch = ledger.touch("other", chat.session_id, start_ns) if ledger.expires else None
         delete = ledger.begin_delete(chat.session_id, start_ns)
-        row = oplog.Delete(
-            id=number,
+        row = self._row_of(oplog.Delete, chat, start_ns)
+        try:
+            self._carry_out("delete", row, chat, self.run.target.delete)
+        finally:
+            ledger.end_delete(delete, row.outcome, row.end_ns)
+
+    def _opened(self, chat: Chat) -> bool:
+        """Open a session that is not open yet, unless another device does so just now; whether it is open then."""
+        place = chat.place
+        if place.lock is None:
+            place.lock = BoundedSemaphore()
+        with place.lock:
+            if not place.open:
+                row = self._row_of(oplog.Touch, chat, time.monotonic_ns())
+                self._carry_out("touch", row, chat, self.run.target.open)
+                place.open = row.outcome == "ok"
+            return place.open
+
+    def _row_of(self, form: type[Other], chat: Chat, start_ns: int) -> Other:
+        """The row of a request that neither says nor lists anything."""
+        conversation = chat.conversation
+        return form(
+            id=self.run.recorder.next_id(),
             scenario=conversation.scenario,
             user=conversation.user_id,
             session=chat.session_id,
-            conversation=ledger.name,
+            conversation=conversation.ledger.name,
             device=self.name,
             start_ns=start_ns,
             end_ns=start_ns,
             outcome="info",
         )
+
+    def _carry_out(self, kind: str, row: oplog.Operation, chat: Chat, act: Callable[[Ask, Place], Result]) -> None:
+        """Make such a request, and record it; the row tells its outcome."""
+        ledger = chat.conversation.ledger
+        touch = ledger.touch("other", chat.session_id, row.start_ns) if ledger.expires else None
         result = KILLED
         try:
             self._begin(row, chat)
-            result = run.target.delete(self._ask, chat.place)
+            result = act(self._ask, chat.place)
         finally:
             self._end(row, result)
-            run.recorder.write(row)
+            self.run.recorder.write(row)
             if touch is not None:
                 ledger.touched(touch, result.outcome, row.end_ns, ())
-            ledger.end_delete(delete, result.outcome, row.end_ns)
-        run.report("delete", conversation.scenario, start_ns, row.end_ns, _failure(result))
-
-    def _opened(self, chat: Chat) -> bool:
-        """Open a session that is not open yet, unless another device does so just now; whether it is open then."""
-        run, conversation, ledger, place = self.run, chat.conversation, chat.conversation.ledger, chat.place
-        if place.lock is None:
-            place.lock = BoundedSemaphore()
-        with place.lock:
-            if place.open:
-                return True
-            number = run.recorder.next_id()
-            start_ns = time.monotonic_ns()
-            touch = ledger.touch("other", chat.session_id, start_ns) if ledger.expires else None
-            row = oplog.Touch(
-                id=number,
-                scenario=conversation.scenario,
-                user=conversation.user_id,
-                session=chat.session_id,
-                conversation=ledger.name,
-                device=self.name,
-                start_ns=start_ns,
-                end_ns=start_ns,
-                outcome="info",
-            )
-            result = KILLED
-            try:
-                self._begin(row, chat)
-                result = run.target.open(self._ask, place)
-            finally:
-                self._end(row, result)
-                run.recorder.write(row)
-                if touch is not None:
-                    ledger.touched(touch, result.outcome, row.end_ns, ())
-            place.open = result.outcome == "ok"
-            run.report("touch", conversation.scenario, start_ns, row.end_ns, _failure(result))
-            return place.open
+        self.run.report(kind, row.scenario, row.start_ns, row.end_ns, _failure(result))
 
     def drop_connection(self) -> None:
         """Go offline; the next request opens a new connection."""

@@ -7,10 +7,7 @@ what happened to it is known precisely. Nothing else may be used to reach the me
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import json
-import sys
 import traceback
 from collections.abc import Mapping, Sequence
 from importlib.metadata import entry_points
@@ -24,6 +21,7 @@ from goldfish.token import PREFIX
 from stress.swarm.answer import Answer, AttemptError
 from stress.targets.message import Message
 from stress.targets.outcome import REJECTED, Item, Result, accepted, refused, unanswered, unreadable
+from stress.targets.plug import module_of
 from stress.targets.target import Advice, Ask, Place, Replies, Request, Target
 
 GROUP = "goldfish.adapters"
@@ -298,7 +296,9 @@ def find_class(reference: str, folder: Path, group: str) -> Any:
                     f"no entry point '{reference}' of the group {group}; expected file.py:Class or module:Class"
                 )
             return point.load()
-        module = _from_file(folder / place) if place.endswith(".py") else importlib.import_module(place)
+        if place.endswith(".py") and not (folder / place).is_file():
+            raise UsageError(f"cannot read {folder / place}: there is no such file")
+        module = module_of(str(folder / place) if place.endswith(".py") else place)
     except UsageError:
         raise
     except Exception as error:
@@ -306,16 +306,3 @@ def find_class(reference: str, folder: Path, group: str) -> Any:
     if not hasattr(module, name):
         raise UsageError(f"{place} has no {name}")
     return getattr(module, name)
-
-
-def _from_file(path: Path) -> Any:
-    if not path.is_file():
-        raise UsageError(f"cannot read {path}: there is no such file")
-    name = f"goldfish_file_{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise UsageError(f"{path} is no Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module

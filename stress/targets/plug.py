@@ -1,9 +1,16 @@
-"""What kind of class a file holds, told without importing it: a library may be heavy, and is for its instances only."""
+"""Classes of other people, by "file.py:Class" or "module:Class".
+
+What kind of class a file holds is told without importing it: a library may be heavy, and is for its instances only.
+"""
 
 from __future__ import annotations
 
 import ast
+import importlib
+import importlib.util
+import sys
 from pathlib import Path
+from types import ModuleType
 
 from goldfish.errors import UsageError
 
@@ -31,3 +38,23 @@ def kind_of(reference: str) -> str:
         if base in bases:
             return kind
     raise UsageError(f"{file}: {name} is no target: expected class {name}(goldfish.Adapter) or (goldfish.Library)")
+
+
+def module_of(place: str) -> ModuleType:
+    """Import a module by its name, or a file that ends in .py by its path.
+
+    What importing it raises is handed on.
+    """
+    if not place.endswith(".py"):
+        return importlib.import_module(place)
+    file = Path(place)
+    # Last on the path: a file beside it can be imported, and replaces nothing of ours.
+    if str(file.parent) not in sys.path:
+        sys.path.append(str(file.parent))
+    spec = importlib.util.spec_from_file_location(f"goldfish_file_{file.stem}", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module

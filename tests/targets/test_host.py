@@ -67,7 +67,7 @@ def test_any_text_gets_to_the_library_and_back(keeping: Deployment, text: str) -
 
 def test_what_the_plug_has_not_is_not_offered_and_there_are_no_tenants(keeping: Deployment) -> None:
     memory = Memory(keeping.url)
-    assert (memory.user("u").status, memory.user("u").code) == (404, "not-offered")
+    assert (memory.user("u").status, memory.user("u").code) == (501, "not-offered")
     assert memory.append("u", "s", "hello", tenant="acme").code == "no-tenants"
 
 

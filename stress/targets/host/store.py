@@ -7,16 +7,12 @@ answered 500, so that the outcome counts as unknown; what it returns is what it 
 from __future__ import annotations
 
 import fcntl
-import importlib
-import importlib.util
 import json
 import logging
-import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from goldfish import token
@@ -28,6 +24,7 @@ from stress.memory.store import History, Scope, Session, encode
 from stress.targets.host.hosted import Hosted
 from stress.targets.host.library import Library, NotOfferedError, Surroundings
 from stress.targets.message import Message
+from stress.targets.plug import module_of
 
 log = logging.getLogger("goldfish.memory")
 
@@ -107,7 +104,7 @@ def load(hosted: Hosted) -> Library:
     """
     where, _, name = hosted.library.rpartition(":")
     try:
-        module = _import_file(Path(where)) if where.endswith(".py") else importlib.import_module(where)
+        module = module_of(where)
         found: Any = getattr(module, name, None)
         if not (isinstance(found, type) and issubclass(found, Library)):
             raise SystemExit(f"library '{hosted.library}': {name} is not a class there that derives goldfish.Library")
@@ -119,18 +116,6 @@ def load(hosted: Hosted) -> Library:
         traceback.print_exc()
         raise SystemExit(f"library '{hosted.library}' cannot be loaded: {_told(error)}") from None
     return made
-
-
-def _import_file(file: Path) -> ModuleType:
-    # Last on the path: a file beside it can be imported, and replaces nothing of ours.
-    sys.path.append(str(file.parent))
-    spec = importlib.util.spec_from_file_location(f"hosted_{file.stem}", file)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 @contextmanager
@@ -147,7 +132,8 @@ def _failures_told(method: str) -> Iterator[None]:
     try:
         yield
     except NotOfferedError:
-        raise ProblemError(404, "not-offered", f"this library's plug has no {method}") from None
+        # Not 404, which would be an empty history, and a loss where one was promised.
+        raise ProblemError(501, "not-offered", f"this library's plug has no {method}") from None
     except Exception as error:
         log.exception("the library's %s failed", method)
         raise ProblemError(500, "library-failed", f"the library's {method} raised {_told(error)}") from None

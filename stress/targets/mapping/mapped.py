@@ -15,9 +15,9 @@ import msgspec
 from goldfish.token import PREFIX, parse
 from stress.swarm.answer import Answer, AttemptError
 from stress.targets.mapping import template
-from stress.targets.mapping.file import Append, Ids, Open, Paging, RecallStep, Step, TargetFile, Turn
+from stress.targets.mapping.file import Append, Ids, Open, RecallStep, Step, TargetFile, Turn
 from stress.targets.mapping.mistakes import Where, advise, misread, misread_pages
-from stress.targets.mapping.select import Select, plain_path, selector
+from stress.targets.mapping.select import Select, decode, plain_path, selector
 from stress.targets.outcome import Item, Result, accepted, partial, refused, unanswered, unreadable
 from stress.targets.target import Advice, Ask, Place, Request, Target
 
@@ -26,7 +26,6 @@ PAGES_MAX = 1_000
 ITEMS_MAX = 100_000
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder().decode
 _NAMESPACE = uuid.UUID("3e1f6d0e-2b6a-5f0b-9c55-6f1f3b6d8a11")
 
 
@@ -202,7 +201,7 @@ class MappedTarget(Target):
             if not saves:
                 continue
             try:
-                data = read(answer)
+                data = decode(answer.body)
             except ValueError:
                 return unreadable(answer, write=True)
             for name, select in saves:
@@ -233,7 +232,7 @@ class MappedTarget(Target):
         if self._ids is None:
             return accepted(answer)
         try:
-            found = self._ids(read(answer))
+            found = self._ids(decode(answer.body))
         except ValueError:
             return unreadable(answer, write=True)
         if found is None:
@@ -267,7 +266,7 @@ class MappedTarget(Target):
                 items = plain
                 break
             try:
-                data = read(answer)
+                data = decode(answer.body)
             except ValueError:
                 return unreadable(answer, write=False)
             elements = step.elements(data)
@@ -370,21 +369,6 @@ def opens(file: TargetFile) -> tuple[Open, ...]:
     return file.open if isinstance(file.open, tuple) else (file.open,)
 
 
-def read(answer: Answer) -> Any:
-    """The JSON of an answer.
-
-    Raises:
-        ValueError: it is none.
-    """
-    try:
-        return _decode(answer.body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        try:  # lone surrogates are legal JSON escapes that the fast decoder refuses
-            return json.loads(answer.body)
-        except RecursionError as error:
-            raise ValueError("nested too deeply") from error
-
-
 def joined(content: Any) -> str:
     """The text of a message that is no string: of a list, all its parts."""
     if isinstance(content, list):
@@ -421,6 +405,3 @@ def _id_makers(ids: Ids) -> tuple[Callable[[str], str], ...]:
         return make
 
     return maker(ids.user), maker(ids.session), maker(ids.message)
-
-
-__all__ = ["MappedTarget", "Paging", "joined", "opens", "read"]

@@ -9,7 +9,7 @@ from goldfish.mistakes import line_of
 from goldfish.token import PREFIX, read
 from stress.swarm.answer import Answer
 from stress.targets.mapping.file import RecallStep, TargetFile
-from stress.targets.mapping.select import paths_to, selector
+from stress.targets.mapping.select import decode, paths_to, selector
 from stress.targets.outcome import Item
 from stress.targets.target import Advice
 
@@ -321,9 +321,7 @@ def _holds(value: Any, token: str) -> bool:
 
 
 def _json(answer: Answer) -> Any:
-    from stress.targets.mapping.mapped import read as decoded
-
     try:
-        return decoded(answer)
+        return decode(answer.body)
     except ValueError:
         return None

@@ -6,13 +6,33 @@ many times as fast as interpreting the expression.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 import jmespath
+import msgspec
 from jmespath.exceptions import JMESPathError
 
 Select = Callable[[Any], Any]
+
+
+_decode = msgspec.json.Decoder().decode
+
+
+def decode(body: bytes) -> Any:
+    """The JSON of an answer.
+
+    Raises:
+        ValueError: it is none.
+    """
+    try:
+        return _decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        try:  # lone surrogates are legal JSON escapes that the fast decoder refuses
+            return json.loads(body)
+        except RecursionError as error:
+            raise ValueError("nested too deeply") from error
 
 
 class SelectorError(Exception):
