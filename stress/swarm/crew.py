@@ -85,8 +85,8 @@ class Workers:
         status = member.status
         if status and status.pid in self._forked and not runs(status.pid):
             return "it ended without closing its log: killed, or crashed"
-        if status and member.process not in self.here():
-            return "it left without closing its log"
+        if member.process not in self.here():
+            return "it left without closing its log" if status else "it left before it began"
         if time.monotonic() - member.heard_s > lifecycle.SILENT_S:
             return f"nothing was heard of it for {lifecycle.SILENT_S:g} s"
         return None

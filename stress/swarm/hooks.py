@@ -128,6 +128,8 @@ class Conductor:
         self._classes = list(environment.user_classes)
         self._round: Round | None = None
         self._begun = False
+        self._starting: gevent.Greenlet | None = None
+        """Who checks whether a run may begin."""
         self._decided = False
         """Whether the exit code is what the run deserves."""
         self._ctrl_c = 0
@@ -159,7 +161,7 @@ class Conductor:
 
     def on_test_start(self, **_: Any) -> None:
         """Check everything there is to check, then open a run."""
-        self._round, self._begun = None, True
+        self._round, self._begun, self._starting = None, True, gevent.getcurrent()
         vars(self.environment.parsed_options)[PLAN] = ""
         try:
             self._begin()
@@ -172,6 +174,8 @@ class Conductor:
             self.codes.append(4)
             self._leave()
             raise  # Locust logs it
+        finally:
+            self._starting = None
 
     def on_worker_connect(self, client_id: str, **_: Any) -> None:
         """A worker that comes while a run is under way will be sent users."""
@@ -220,6 +224,8 @@ class Conductor:
 
     def on_quitting(self, **_: Any) -> None:
         """End the load if it still goes on (Ctrl-C, SIGTERM), and set the exit code."""
+        if isinstance(self._starting, gevent.Greenlet):
+            self._starting.kill()  # or its run begins when nobody is there to end it
         if this := self._round:
             if this.interrupted:  # the second SIGTERM
                 self._abort()
@@ -229,7 +235,9 @@ class Conductor:
                 self.environment.runner.stop(send_stop_to_client=False)
             else:
                 self.environment.runner.stop()
-            this.verdict.wait()
+            # An interrupt may meet the start of a run: then it was begun, and its runner knows of nothing to stop.
+            self.on_test_stopping()
+            self.on_test_stop()
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done; an impatient one more must not change the code
         codes = self.codes or ([4] if self._headless else [0])
         self.environment.process_exit_code = next(code for code in EXIT_PRECEDENCE if code in codes)
@@ -305,7 +313,7 @@ class Conductor:
     def _hear(self, status: Status) -> None:
         """A load process told how it stands."""
         swarm = self._round.swarm if self._round else None
-        if swarm and status.run == swarm.plan.run and swarm.state != "closed":
+        if swarm and status.run == swarm.plan.run and not swarm.is_over():
             swarm.hear(status)
         elif self._workers and status.state not in ("closed", "absent"):
             self._workers.dismiss(status)

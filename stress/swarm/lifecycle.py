@@ -13,7 +13,8 @@ closed  the op log has its footer
 number of workers. However a run ends (time, turns, the web UI's Stop, Ctrl-C, SIGTERM, the last worker's death), it
 ends through ``Swarm.finish``, which asks every load process for its ``Run.finish`` and waits until each has told that
 its log is closed, is lost, or time is up. Both may be called from several greenlets: the first does the work, the
-others wait for it. Nothing is taken for granted: a process that does not tell its end is lost, and the record says so.
+others wait for it, and should it be killed, the next takes it up. Nothing is taken for granted: a process that does
+not tell its end is lost, and the record says so.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from typing import Protocol
 
 import gevent
 from gevent.event import Event
+from gevent.lock import BoundedSemaphore
 
 from goldfish.oplog import Phase, Sample
 from goldfish.run import FILE as RUN_FILE
@@ -119,8 +121,7 @@ class Run:
         self._still = Event()
         self._still.set()
         self._open: dict[str, Conversation] = {}
-        self._finishing = False
-        self._closed = Event()
+        self._ending = BoundedSemaphore()
         transcript = Path(plan.directory) / TRANSCRIPT
         transcript.mkdir(parents=True, exist_ok=True)
         process = process_name(worker)
@@ -139,6 +140,10 @@ class Run:
     def accepts_turns(self) -> bool:
         """Whether a new turn may begin."""
         return self.state in ("warmup", "load")
+
+    def is_over(self) -> bool:
+        """Whether the run has ended, and nothing more will come of it."""
+        return self.state == "closed"
 
     @property
     def phase(self) -> Phase:
@@ -212,31 +217,29 @@ class Run:
 
     def finish(self) -> None:
         """End the load, close every conversation, close the log. Returns when all this is done."""
-        if self._finishing:
-            self._closed.wait()
-            return
-        self._finishing = True
-        self._enter("drain")
-        if self.pacer:
-            self.pacer.stop()
-        drain_s = self.endpoint.timeout_s + DRAIN_S
-        if not self._still.wait(drain_s):
-            log.warning("%d turns did not end in %g s and are cut off", len(self._turning), drain_s)
-            gevent.killall(list(self._turning), timeout=KILL_S)
-        if self.state == "closed":
-            return
-        self._enter("final")
-        for conversation in list(self._open.values()):
-            self.ended(conversation)
-        if not self.closing.wait(self.settings.contract.settle_s + FINAL_S):
-            log.warning("%d conversations could not be closed in time", len(self.closing))
-        self._close()
+        with self._ending:
+            if self.is_over():
+                return
+            self._enter("drain")
+            if self.pacer:
+                self.pacer.stop()
+            drain_s = self.endpoint.timeout_s + DRAIN_S
+            if not self._still.wait(drain_s):
+                log.warning("%d turns did not end in %g s and are cut off", len(self._turning), drain_s)
+                gevent.killall(list(self._turning), timeout=KILL_S)
+            if self.is_over():
+                return
+            self._enter("final")
+            for conversation in list(self._open.values()):
+                self.ended(conversation)
+            if not self.closing.wait(self.settings.contract.settle_s + FINAL_S):
+                log.warning("%d conversations could not be closed in time", len(self.closing))
+            self._close()
 
     def abort(self) -> None:
         """Close the log at once; turns in flight are cut off and recorded as killed."""
-        if self.state == "closed":
+        if self.is_over():
             return
-        self._finishing = True
         self.state = "drain"  # no user begins another turn while those in flight are cut off
         if self.pacer:
             self.pacer.stop()
@@ -245,7 +248,7 @@ class Run:
 
     def _close(self) -> None:
         global _current
-        if self.state == "closed":
+        if self.is_over():
             return
         self.closing.stop()
         self._ticker.kill()
@@ -253,7 +256,6 @@ class Run:
         self._enter("closed")
         if _current is self:
             _current = None
-        self._closed.set()
 
     def _enter(self, state: State) -> None:
         self.state = state
@@ -399,16 +401,20 @@ class Swarm:
         self._on_lost = on_lost
         self._audit = audit
         self._finishing = False
-        self._closed = Event()
+        self._ending = BoundedSemaphore()
         self.members = {process: Member(process) for process in record.processes}
         (directory / TRANSCRIPT).mkdir(parents=True)
         write_run(directory, record)
         self._watch = gevent.spawn(self._look)
         tell("run", directory=str(directory))
 
+    def is_over(self) -> bool:
+        """Whether the run has ended, and nothing more will come of it."""
+        return self.state == "closed"
+
     def join(self, process: str) -> None:
         """A load process will take part."""
-        if process not in self.members and self.state != "closed":
+        if process not in self.members and not self.is_over():
             self.members[process] = Member(process)
             self.record.processes.append(process)
             self._write()
@@ -417,7 +423,7 @@ class Swarm:
         """A load process told how it stands."""
         self.join(status.process)
         member = self.members.get(status.process)
-        if member is None or self.state == "closed":
+        if member is None or self.is_over():
             return
         if member.lost:
             tell("problem", message=f"load process {member.process} is back, and not lost")
@@ -445,35 +451,37 @@ class Swarm:
 
     def finish(self, why: str) -> None:
         """End the run everywhere. Returns when every load process is done and ``run.json`` tells the end."""
-        if self._finishing:
-            self._closed.wait()
-            return
-        self._finishing = True
-        if why == "stopped" and self.members and not self._waiting():
-            why = "all load processes left"
-        self.record.ended = why
-        self.state = "drain"
-        self._progress()
-        patience_s = self.plan.timeout_s + DRAIN_S + KILL_S + self.plan.settings.contract.settle_s + FINAL_S + SILENT_S
-        end_s = time.monotonic() + patience_s
-        asked_s = 0.0
-        while waiting := self._waiting():
-            if time.monotonic() - asked_s >= ASK_S:
-                self._crew.drain(waiting)
-                asked_s = time.monotonic()
-            if time.monotonic() > end_s:
-                for member in self._waiting():
-                    self._lose(member, f"it did not close its log within {patience_s:g} s")
-            if all(member.state == "final" for member in self._waiting()):
-                self.state = "final"
-            gevent.sleep(0.02)
-            if self._closed.is_set():
-                return  # aborted meanwhile
-        self._close()
+        with self._ending:
+            if self.is_over():
+                return
+            if not self._finishing:
+                self._finishing = True
+                nobody = why == "stopped" and self.members and not self._waiting()
+                self.record.ended = "all load processes left" if nobody else why
+            self.state = "drain"
+            self._progress()
+            patience_s = (
+                self.plan.timeout_s + DRAIN_S + KILL_S + self.plan.settings.contract.settle_s + FINAL_S + SILENT_S
+            )
+            end_s = time.monotonic() + patience_s
+            asked_s = 0.0
+            while waiting := self._waiting():
+                if time.monotonic() - asked_s >= ASK_S:
+                    self._crew.drain(waiting)
+                    asked_s = time.monotonic()
+                if time.monotonic() > end_s:
+                    for member in self._waiting():
+                        self._lose(member, f"it did not close its log within {patience_s:g} s")
+                if all(member.state == "final" for member in self._waiting()):
+                    self.state = "final"
+                gevent.sleep(0.02)
+                if self.is_over():
+                    return  # aborted meanwhile
+            self._close()
 
     def abort(self) -> None:
         """Have all logs closed at once. Nothing will be judged."""
-        if self.state == "closed":
+        if self.is_over():
             return
         self._finishing = True
         self.record.ended = "aborted"
@@ -516,7 +524,7 @@ class Swarm:
             self._on_lost(member)
 
     def _close(self) -> None:
-        if self.state == "closed":
+        if self.is_over():
             return
         self._watch.kill()
         for member in self.members.values():
@@ -531,7 +539,6 @@ class Swarm:
         self._write()
         self.state = "closed"
         self._progress()
-        self._closed.set()
 
     def _write(self) -> None:
         try:

@@ -7,6 +7,7 @@ import os
 import signal
 import socket
 import subprocess
+import threading
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ import pytest
 from goldfish.oplog import Footer
 from stress.deployment import Deployment, Plan
 from tests.oplogs import rows_of_log
+from tests.swarm.standin import read_request, standing_in
 
 from .command import (
     GOLDFISH,
@@ -242,6 +244,31 @@ def test_an_interrupt_before_the_workers_are_there_is_told(memory: Deployment, t
         output, _ = process.communicate(timeout=PATIENCE_S)
         until(lambda: not alive(below), f"the end of {alive(below)}")
     assert process.returncode == 4, output
+
+
+def test_an_interrupt_while_a_run_is_being_checked_begins_none(memory: Deployment, tmp_path: Path) -> None:
+    interrupted = threading.Event()
+
+    def answer(connection: socket.socket, request: bytes) -> bool:
+        assert interrupted.wait(PATIENCE_S)
+        with socket.create_connection(("127.0.0.1", urllib.parse.urlsplit(memory.url).port or 0)) as behind:
+            behind.sendall(request)
+            connection.sendall(read_request(behind))
+        return True
+
+    with standing_in(answer) as door, started(
+        "run", "--host", door.url, *LONG, "--processes", 2, cwd=tmp_path
+    ) as process:  # fmt: skip
+        until(lambda: door.requests, "the first request of the preflight")
+        below = descendants(process.pid)
+        process.send_signal(signal.SIGINT)
+        until(lambda: len(alive(below)) < len(below), "a worker to leave")
+        interrupted.set()
+        output, _ = process.communicate(timeout=PATIENCE_S)
+        until(lambda: not alive(below), f"the end of {alive(below)}")
+    assert process.returncode == 4, output
+    assert "interrupted before a run began" in output
+    assert not run_directories(tmp_path)
 
 
 def swarm_if_any(command: int) -> list[psutil.Process]:

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import gevent
@@ -15,6 +16,7 @@ from goldfish.contract import Contract, Settings
 from goldfish.run import Counters, read_run
 from goldfish.run import Run as Record
 from stress.swarm import lifecycle
+from stress.swarm.crew import Workers
 from stress.swarm.lifecycle import Member, Swarm
 from stress.swarm.plan import Plan
 from stress.swarm.status import Status
@@ -197,6 +199,26 @@ def test_both_may_be_called_by_anybody_at_any_time(tmp_path: Path) -> None:
     run.finish("late")
     assert read_run(tmp_path / "a-run").ended == "0"
     assert crew.aborted == []
+
+
+def test_a_finish_that_is_killed_is_taken_up_by_the_next(tmp_path: Path) -> None:
+    crew = Crew()
+    run = swarm(tmp_path, crew, "w0")
+    first = gevent.spawn(run.finish, "turns done")
+    second = gevent.spawn(run.finish, "stopped")
+    gevent.sleep(0)
+    first.kill()
+    crew.answers["w0"] = closes("w0")
+    second.join(5)
+    assert second.successful()
+    record = read_run(tmp_path / "a-run")
+    assert (run.state, record.ended, record.lost) == ("closed", "turns done", {})
+
+
+def test_a_worker_that_leaves_before_it_says_anything_is_lost_at_once() -> None:
+    runner = SimpleNamespace(clients={}, register_message=lambda *_: None)
+    workers = Workers(runner, set(), lambda _: None)
+    assert workers.missing(Member("w0")) == "it left before it began"
 
 
 def test_problems_of_all_processes_are_kept_once(tmp_path: Path) -> None:
