@@ -51,20 +51,31 @@ def explain(
     return f"{path}:{line_of(text, keys)}: {where or 'the file'} = {found!r}: {told}{allowed_here}"
 
 
-def line_of(text: str, keys: list[str]) -> int:
-    """The 1-based line that sets the last of ``keys``, looking below the table header where there is one."""
+def line_of(text: str, keys: list[str], which: int = 0) -> int:
+    """The 1-based line that sets the last of ``keys``; where none does, the header of its table; else a namesake's.
+
+    Args:
+        text: what the file holds.
+        keys: the table, and what is below it.
+        which: of several tables of this name, counted from 0.
+    """
     if not keys:
         return 1
     table, wanted = "", keys[-1]
-    fallback = 1
+    fallback, above, before = 1, 0, -1
     for number, line in enumerate(text.splitlines(), 1):
         header = re.match(r"\s*\[{1,2}([^\[\]]+)\]", line)
         if header:
             table = header[1].strip()
+            before += table == keys[0]
+            if table == keys[0] and before < which:
+                table = ""  # another of the same name is meant
             if table == ".".join(keys):
                 return number
+            if table and table == ".".join(keys[:-1]):
+                above = number
         elif re.search(rf"(?:^|[\s{{,.])['\"]?{re.escape(wanted)}['\"]?\s*[=.]", line):
             if table == ".".join(keys[:-1]) or table == keys[0]:
                 return number
             fallback = number
-    return fallback
+    return above or fallback

@@ -326,7 +326,7 @@ def targets(as_json: bool) -> int:
     return _list(
         as_json,
         shipped(),
-        {"target": "name", "kind": "kind", "what it is": "about", "contract": "contract", "packages": "packages"},
+        {"name": "name", "kind": "kind", "what it is": "about", "promises": "contract", "packages": "packages"},
     )
 
 
@@ -403,12 +403,19 @@ def _list(as_json: bool, entries: list[Any], columns: dict[str, str]) -> int:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=None, padding=(0, 2, 1, 0), header_style="bold")
-    for title in columns:
-        table.add_column(title, no_wrap=title == next(iter(columns)))
+    out = console()
+    (_, name), *others = columns.items()
+    width = max(len(title) for title, _ in others)
     for entry in entries:
-        table.add_row(*(Text(_words(getattr(entry, field))) for field in columns.values()))
-    console().print(table)
+        out.print(Text(_words(getattr(entry, name)), style="bold"))
+        told = Table.grid(padding=(0, 2, 0, 0))
+        told.add_column(width=width + 2, style="dim")
+        told.add_column(overflow="fold")
+        for title, field in others:
+            if words := _words(getattr(entry, field)):
+                told.add_row(f"  {title}", Text(words))
+        out.print(told)
+        out.print()
     return 0
 
 

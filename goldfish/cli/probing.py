@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 BODY_CHARS = 240
 READ_BYTES = 128 * 1024
-SHOWN = 8
-"""Steps that are shown whole; the rest are many of a kind."""
+SHOWN = 4
+"""Steps that are shown whole: one turn, and what a session needs before it. The rest are many of a kind."""
 
 
 def probe(target: str, host: str | None, contract: Path | None, *, as_json: bool, every_step: bool) -> int:
@@ -44,6 +44,8 @@ def probe(target: str, host: str | None, contract: Path | None, *, as_json: bool
         raise UsageError(f"no address: {target} needs --host URL, or base_url under [target]")
     plan = plan_of("journal", 3, "round-robin", (), 0, library) if address is None else None
     with deployed(plan) if plan is not None else nullcontext() as ours:
+        import gevent
+
         from goldfish.token import Person
         from stress.swarm.answer import name_instances_by
         from stress.swarm.http import Endpoint
@@ -51,8 +53,9 @@ def probe(target: str, host: str | None, contract: Path | None, *, as_json: bool
 
         endpoint = Endpoint(address or (ours.url if ours is not None else ""), loaded.manner)
         name_instances_by(loaded.about.instance_header)
+        gevent.get_hub().exception_stream = None  # an interrupt is told once, by us
         tag = "".join(secrets.choice("0123456789abcdefghijklmnopqrstuvwxyz") for _ in range(6))
-        found = Probe(endpoint, loaded.target, Person(tag, 0, 0), settings.contract)
+        found = Probe(endpoint, loaded.target, Person(tag, 0, 0), settings.contract, loaded.contract_at(contract))
         with console(stderr=True).status("probing") as status:
             found.run(lambda what: status.update(f"probing: {what}"))
     if as_json:
@@ -66,7 +69,7 @@ def _show(found: Probe, endpoint: Endpoint, *, every_step: bool) -> None:
     out = console()
     steps = found.alone.steps if every_step or found.problem else found.alone.steps[:SHOWN]
     if found.problem and not every_step:
-        steps = steps[-SHOWN:]
+        steps = steps[-2 * SHOWN :]
     for step in steps:
         for exchange in step.exchanges:
             out.print(_exchange(step, exchange, endpoint), soft_wrap=True)
@@ -88,8 +91,11 @@ def _show(found: Probe, endpoint: Endpoint, *, every_step: bool) -> None:
     for seen in found.observations:
         if seen.fits is False:
             out.print(
-                Text(f"\n✗ {seen.promise}: {visible(seen.seen)}; the contract says {seen.declared}", style="bold")
+                Text(f"\n✗ {seen.promise}: {visible(seen.seen)}; the contract says {seen.declared}", style="bold"),
+                soft_wrap=True,
             )
+            if seen.at:
+                out.print(Text(f"  written: {visible(seen.at)}"), soft_wrap=True)
             if seen.advice:
                 out.print(Text(f"  try: {seen.advice}"), soft_wrap=True)
     good = "the target answers as the contract says: a load makes sense"

@@ -15,7 +15,6 @@ from stress.swarm.http import Answer, AttemptError, Connection, Cookies, Endpoin
 from stress.targets.outcome import KILLED, Item, Result
 from stress.targets.target import Advice, Place, Request, Target
 
-TIMEOUT_S = 3.0
 EXCERPT_CHARS = 400
 """Of an answer that is shown to people: enough for what a service says of a request that it does not take."""
 READ_BYTES = 64 * 1024
@@ -62,8 +61,17 @@ class Step(msgspec.Struct):
 class Alone:
     """One user at a target, asking one thing after the other."""
 
-    def __init__(self, endpoint: Endpoint, target: Target, person: Person) -> None:
+    def __init__(self, endpoint: Endpoint, target: Target, person: Person, timeout_s: float) -> None:
+        """Ask nothing yet.
+
+        Args:
+            endpoint: where the memory listens.
+            target: how it is asked.
+            person: who asks; nobody else may be this one.
+            timeout_s: how long one answer may take.
+        """
         self.endpoint = endpoint
+        self._timeout_s = timeout_s
         self.target = target
         self.person = person
         self.steps: list[Step] = []
@@ -164,13 +172,12 @@ class Alone:
         return step
 
     def _ask(self, request: Request) -> Answer:
-        timeout_s = max(TIMEOUT_S, self.endpoint.timeout_s if self.target.replies != "ours" else 0)
         exchanges = self.steps[-1].exchanges
         try:
-            connection = Connection(self.endpoint, timeout_s)
+            connection = Connection(self.endpoint, self._timeout_s)
             try:
                 answer = connection.exchange(
-                    self.endpoint.request(request, "preflight", self._cookies.header), timeout_s
+                    self.endpoint.request(request, "preflight", self._cookies.header), self._timeout_s
                 )
             finally:
                 connection.close()
@@ -204,7 +211,7 @@ def explain(endpoint: Endpoint, target: Target, step: Step, advice: Advice | Non
     """What was asked, what was expected, what came, where it is written, what to try."""
     last = step.exchanges[-1] if step.exchanges else None
     answer = last.answer if last else None
-    advice = advice or target.advise(step.name, answer)
+    advice = advice or target.advise(step.name, answer, len(step.exchanges))
     lines = ["the target does not answer as a memory should"]
     lines.append(f"step:     {step.name}")
     attempt = advice.attempt
@@ -220,7 +227,8 @@ def explain(endpoint: Endpoint, target: Target, step: Step, advice: Advice | Non
         attempt = _ADVICE.get(last.error.reason, "") or attempt or "does an HTTP service listen there?"
     elif answer is not None:
         lines.append(f"{'answer:  ' if advice.found else 'found:   '} {describe(endpoint, answer)}")
-    if advice.at:
+    # An address that the command gave is not written in the file.
+    if advice.at and (last is None or last.error is None or str(endpoint) in advice.at or "${" in advice.at):
         lines.append(f"written:  {advice.at}")
     attempt = attempt or (
         "is this the memory's own address, with the path prefix it needs? `goldfish up` serves the interface"

@@ -18,6 +18,7 @@ from stress.targets.target import Item, Target
 QUESTION = "Can you remember this? · 你记得吗？ · 🐠"
 ANSWER = "Yes: I remember it. · 记得。"
 AGAIN_S = 0.1
+PATIENCE_S = 3.0
 
 
 def check_target(endpoint: Endpoint, target: Target, person: Person, *, by_user: bool, patience_s: float) -> list[str]:
@@ -33,7 +34,8 @@ def check_target(endpoint: Endpoint, target: Target, person: Person, *, by_user:
     Raises:
         TargetError: what was asked, what was expected, what came, what to try.
     """
-    alone = Alone(endpoint, target, person)
+    # A load that is to take five seconds should not wait longer for an address where nobody answers.
+    alone = Alone(endpoint, target, person, PATIENCE_S if target.replies == "ours" else endpoint.timeout_s)
     messages = alone.say(0, [(QUESTION, ANSWER)])
     try:
         items = look_back(alone, messages, patience_s)

@@ -24,6 +24,7 @@ from stress.targets.target import Advice, Target
 MANY_TURNS = 65
 """More than a page of any memory we know of: 130 messages."""
 LIMIT = 3
+NOTHING = "nothing of it"
 HUGE_CHARS = 64 * 1024
 PROBED = {
     "tabs, quotes, emoji": 'tab\t "quoted" \\ \N{WOMAN}\N{ZERO WIDTH JOINER}\N{GIRL} e\u0301 \u05e9\u05dc\u05d5\u05dd',
@@ -42,17 +43,35 @@ class Observation(msgspec.Struct, frozen=True, kw_only=True):
     """None: the contract says nothing of it, or it could not be tested."""
     advice: str = ""
     """What to change where it does not fit."""
+    at: str = ""
+    """The line of the file that declares it, or where it would stand."""
 
 
 class Probe:
     """What one user found; every step it took is in ``alone.steps``."""
 
-    def __init__(self, endpoint: Endpoint, target: Target, person: Person, contract: Contract) -> None:
-        self.alone = Alone(endpoint, target, person)
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        target: Target,
+        person: Person,
+        contract: Contract,
+        written: Callable[[str], str] = lambda _: "",
+    ) -> None:
+        """Take no step yet.
+
+        Args:
+            endpoint: where the memory listens.
+            target: how it is asked.
+            person: the test user; nobody else may be this one.
+            contract: what the memory promises.
+            written: the line that says so, for a key of the contract.
+        """
+        self.alone = Alone(endpoint, target, person, endpoint.timeout_s)
         self.observations: list[Observation] = []
         self.problem: str | None = None
         """The step that failed, in words; nothing else was tried then."""
-        self._endpoint, self._target, self._contract = endpoint, target, contract
+        self._endpoint, self._target, self._contract, self._written = endpoint, target, contract, written
 
     @property
     def fits(self) -> bool:
@@ -96,6 +115,7 @@ class Probe:
             "yes" if at_once else f"after about {late_ms:.0f} ms",
             "at once" if not declared_ms else f"after {declared_ms:g} ms",
             fits=at_once or late_ms <= declared_ms + 200,
+            key="visibility_ms",
             advice=f"[contract] visibility_ms = {2 * late_ms:.0f}",
         )
         unmarked = sum(not any(item.content == message.content for message in said) for item in listed)
@@ -105,6 +125,7 @@ class Probe:
             f"{count(unmarked, 'element')} that nobody said{replies}" if unmarked else "yes",
             "unmarked elements allowed" if self._contract.unmarked == "allow" else "unmarked elements forbidden",
             fits=not unmarked or self._contract.unmarked == "allow",
+            key="unmarked",
             advice='[contract] unmarked = "allow", if the service adds system prompts, summaries or replies',
         )
         return said
@@ -125,6 +146,7 @@ class Probe:
             "yes" if kept else "no",
             "in this order" if self._contract.order == "append" else "any order",
             fits=kept or self._contract.order != "append",
+            key="order",
             advice='[contract] order = "unspecified", if lists have no order',
         )
         promised = [message for message in said if self._contract.roles is None or message.role in self._contract.roles]
@@ -136,6 +158,7 @@ class Probe:
             f"no message of the role {' and '.join(whole)} is listed" if whole else "yes",
             "all" if self._contract.roles is None else " and ".join(self._contract.roles),
             fits=not whole,
+            key="roles",
             advice=f"[contract] roles = {[role for role in ('user', 'assistant') if role not in whole]}, "
             "if others are not stored",
         )
@@ -145,7 +168,7 @@ class Probe:
         ids = [item.id for item in listed]
         known = self._target.tells_ids and ids and set(ids) <= {message.id for message in said}
         told = "kept" if known else "not asked for; the texts name the messages"
-        self._saw("ids", told, "–", fits=None)
+        self._saw("ids", told, NOTHING, fits=None)
         return said
 
     def _limited(self, said: list[Item]) -> None:
@@ -160,7 +183,7 @@ class Probe:
             seen = f"lists the oldest {LIMIT}"
         elif len(texts) >= len(said):
             seen = "a limit is not asked for, or not heard"
-        self._saw(f"the newest {LIMIT} on request", seen, "–", fits=None)
+        self._saw(f"the newest {LIMIT} on request", seen, NOTHING, fits=None)
 
     def _apart(self, first: list[Item]) -> None:
         """Session 2: does it show what was said in session 0? And does a recall by user show both?"""
@@ -172,6 +195,7 @@ class Probe:
             f"{count(leaked, 'message')} of another session" if leaked else "yes",
             "isolated" if self._contract.isolates("session") else "not isolated",
             fits=not leaked or not self._contract.isolates("session"),
+            key="isolation",
             advice='[contract] isolation = ["tenant", "user"], if sessions are shared on purpose',
         )
         if not self._target.by_user or "user" not in self._contract.scope:
@@ -187,6 +211,7 @@ class Probe:
             "shows all sessions" if both else "lacks what was said in another session",
             "all sessions",
             fits=both,
+            key="scope",
             advice='[contract] scope = ["session"], if the memory has no recall over sessions',
         )
 
@@ -217,6 +242,7 @@ class Probe:
                 f"{len(ours)} messages",
                 declared,
                 fits=False,
+                key="window",
                 advice="leave out [contract] window or page: to list more than is promised is a finding under load",
             )
             return
@@ -225,8 +251,10 @@ class Probe:
             seen,
             declared,
             fits=fits,
-            advice=f"[contract] window = {{messages = {len(ours)}}} (or turns, or tokens), if nothing older is ever "
-            f"listed; page = {{default = {len(ours)}}}, if it must be asked for; or ask for the rest: [recall] paging",
+            key="window",
+            advice="if the service lists page by page, have all pages read: [recall] paging = {…}; if it lists no more "
+            f"than so many, whatever is asked: [contract] window = {{messages = {len(ours)}}} (or turns, or tokens); "
+            f"if more must be asked for: page = {{default = {len(ours)}}}",
         )
 
     def _content(self, name: str, text: str) -> None:
@@ -244,7 +272,9 @@ class Probe:
         if step.outcome != "ok":
             # What is refused loudly is not lost; the contract may say so all the same.
             fits = True if allowed else None if step.outcome == "fail" else False
-            self._saw(name, f"refused ({step.detail})", declared, fits=fits, advice=_content_advice(name))
+            self._saw(
+                name, f"refused ({step.detail})", declared, fits=fits, key="content", advice=_content_advice(name)
+            )
             return
         items = self._settled(session, series).items or []
         texts = [item.content for item in items]
@@ -258,7 +288,7 @@ class Probe:
             seen, fits = f"cut to {longest} bytes", most is not None and longest >= most - 4
         else:
             seen, fits = "changed, or not listed", False
-        self._saw(name, seen, declared, fits=fits, advice=_content_advice(name))
+        self._saw(name, seen, declared, fits=fits, key="content", advice=_content_advice(name))
 
     # How it is done ----------------------------------------------------------------------------------------------
 
@@ -289,16 +319,17 @@ class Probe:
             bounds.append(1)
         return min(bound for bound in bounds if bound is not None)
 
-    def _saw(self, promise: str, seen: str, declared: str, *, fits: bool | None, advice: str = "") -> None:
-        self.observations.append(
-            Observation(
-                promise=promise, seen=seen, declared=declared, fits=fits, advice=advice if fits is False else ""
-            )
-        )
+    def _saw(
+        self, promise: str, seen: str, declared: str, *, fits: bool | None, advice: str = "", key: str = ""
+    ) -> None:
+        told = Observation(promise=promise, seen=seen, declared=declared, fits=fits)
+        if fits is False:
+            told = msgspec.structs.replace(told, advice=advice, at=self._written(key) if key else "")
+        self.observations.append(told)
 
     def _clean(self) -> None:
         if not self._target.deletes:
-            self._saw("deletes", "no way is known; test users' sessions stay", "–", fits=None)
+            self._saw("deletes", "no way is known; test users' sessions stay", NOTHING, fits=None)
             return
         last: Step | None = None
         sessions = self.alone.sessions
@@ -310,7 +341,7 @@ class Probe:
             self._saw(
                 "deletes",
                 f"no: {last.detail}",
-                "–",
+                NOTHING,
                 fits=False,
                 advice=explain(self._endpoint, self._target, last).replace("\n", "\n  "),
             )
@@ -320,7 +351,7 @@ class Probe:
         self._saw(
             "deletes",
             f"{count(left, 'message')} still listed" if left else "yes",
-            "–",
+            NOTHING,
             fits=not left,
             advice="is the path of [delete] right? Without [delete] the sessions of test users stay",
         )

@@ -196,7 +196,7 @@ class AdaptedTarget(Target):
         chat = AdapterChat(ask, place)
         return self._step(chat, lambda: self._adapter.delete(chat), write=True)
 
-    def advise(self, step: str, answer: Answer | None) -> Advice:  # noqa: ARG002
+    def advise(self, step: str, answer: Answer | None, requests: int) -> Advice:  # noqa: ARG002
         """What to tell about a step that failed."""
         name = {"recall by user": "recall_user"}.get(step, step)
         return Advice(

@@ -6,7 +6,7 @@ import base64
 import os
 import ssl
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,23 @@ class Loaded(msgspec.Struct, frozen=True):
         settings = load_settings(path, base, self.source.path)
         self._fits(settings.contract, path)
         return settings
+
+    def contract_at(self, path: Path | None) -> Callable[[str], str]:
+        """Tells where a key of the contract is written, or would be: in ``goldfish.toml``, else in the target."""
+        own = Where(_short(self.source.path), self.source.text)
+        wheres = [Where(_short(str(path)), path.read_text("utf-8")), own] if path is not None else [own]
+
+        def written(key: str) -> str:
+            tables = [(where, tomllib.loads(where.text).get("contract")) for where in wheres if where.text]
+            for where, table in tables:
+                if table is not None and key in table:
+                    return where.at("contract", key)
+            for where, table in tables:
+                if table is not None:
+                    return where.at("contract")
+            return f"{tables[0][0].name}: there is no [contract] yet" if tables else ""
+
+        return written
 
     def _fits(self, contract: Contract, path: Path | None) -> None:
         where = Where(_short(self.source.path), self.source.text)

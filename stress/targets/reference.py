@@ -86,7 +86,7 @@ class ReferenceTarget(Target):
             return accepted(answer)
         return refused(answer, write=True)
 
-    def advise(self, step: str, answer: Answer | None) -> Advice:
+    def advise(self, step: str, answer: Answer | None, requests: int) -> Advice:  # noqa: ARG002 - the step tells enough
         """The form that was expected."""
         listed = '2xx with {"messages": [{"id": …, "role": …, "content": …}]}'
         expected = {

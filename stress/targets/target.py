@@ -110,8 +110,14 @@ class Target(ABC):
     def delete(self, ask: Ask, place: Place) -> Result:
         """Forget a session."""
 
-    def advise(self, step: str, answer: Answer | None) -> Advice:  # noqa: ARG002 - some know no more
-        """What to tell people about a step that failed."""
+    def advise(self, step: str, answer: Answer | None, requests: int) -> Advice:  # noqa: ARG002 - some know no more
+        """What to tell people about a step that failed.
+
+        Args:
+            step: its name.
+            answer: the last one; None if there was none.
+            requests: how many the step made.
+        """
         return Advice(expected="2xx")
 
     def misread(self, messages: Sequence[Item], items: Sequence[Item], answer: Answer) -> Advice | None:  # noqa: ARG002

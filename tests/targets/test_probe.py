@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -15,7 +17,8 @@ from goldfish.token import Person
 from stress.swarm.http import Endpoint
 from stress.swarm.probe import Probe
 from stress.targets.load import Source, load
-from tests.cli.command import goldfish
+from tests.cli.command import PATIENCE_S, goldfish, started, until
+from tests.swarm.standin import standing_in
 
 from .served import PRODUCTS, SERVICES, Product, serve
 
@@ -77,7 +80,8 @@ WRONG = [
     Wrong("support-history", 'items = "entries"', 'items = "data"', 'items = "data"', "lists at entries"),
     Wrong("support-history", 'text = "content"', 'text = "body"', 'text = "body"', "stands at content[0].text"),
     Wrong("support-history", 'role = "author"', 'role = "kind"', 'role = "kind"', "the role stands at author"),
-    Wrong("support-history", 'assistant = "agent"', 'assistant = "bot"', "message = {", "documentation"),
+    Wrong("support-history", 'assistant = "agent"', 'assistant = "bot"', 'user = "customer"', "'bot'"),
+    Wrong("support-history", 'order = "newest-first"\n', "", "[recall]", 'order = "newest-first"'),
     Wrong("support-history", '"newest-first"', '"oldest-first"', 'order = "oldest-first"', 'order = "newest-first"'),
     Wrong("support-history", 'cursor = "next"', 'cursor = "after"', "paging = {", "select that"),
     Wrong("companion", '"/talk"', '"/chat"', 'path = "/chat"', "path right"),
@@ -85,6 +89,7 @@ WRONG = [
     Wrong("companion", 'assistant = "me"', 'assistant = "ai"', 'assistant = "ai"', 'assistant = "me"'),
     Wrong("companion", 'y/{user}/{session}"\nq', 'y/{session}/{user}"\nq', 'path = "/memory/{s', "same session"),
     Wrong("mem0", 'text = "memory"', 'text = "text"', 'text = "text"', "memory"),
+    Wrong("zep", "users/lookup", "users/find", 'path = "/api/v4/users/find"', "path right"),
     Wrong("zep", "accepted = [201, 409]", "accepted = [202]", "accepted = [202]", "add it to accepted"),
 ]
 
@@ -184,7 +189,34 @@ def test_a_contract_that_promises_too_much_does_not_fit(tmp_path: Path) -> None:
             "probe", "--target", "memory.toml", "--host", url, cwd=tmp_path, environment=product.environment
         )
     assert ended.returncode == 2
-    assert "try: [contract] window = {messages = 20}" in ended.stdout
+    assert "written: memory.toml: there is no [contract] yet" in ended.stdout
+    assert "[recall] paging = {…}" in ended.stdout
+    assert "[contract] window = {messages = 20}" in ended.stdout
+
+
+def test_an_address_that_the_command_gave_is_not_blamed_on_the_file(tmp_path: Path) -> None:
+    (tmp_path / "memory.toml").write_text(MAPPING, encoding="utf-8")
+    environment = {"TOKEN": "secret-token"}
+    written = goldfish("probe", "--target", "memory.toml", cwd=tmp_path, environment=environment).stdout
+    given = goldfish(
+        "probe", "--target", "memory.toml", "--host", "http://localhost:1", cwd=tmp_path, environment=environment
+    ).stdout
+    assert 'written:  memory.toml:2: base_url = "http://127.0.0.1:1"' in written
+    assert "no answer" in given
+    assert "written:" not in given
+
+
+def test_an_interrupted_probe_says_so_and_no_more(tmp_path: Path) -> None:
+    with (
+        standing_in(lambda *_: not threading.Event().wait(PATIENCE_S)) as silent,
+        started("probe", "--host", silent.url, cwd=tmp_path) as process,
+    ):
+        until(lambda: silent.requests, "the first request")
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 4
+    assert output.splitlines()[-1] == "interrupted; nothing was judged"
+    assert "KeyboardInterrupt" not in output
 
 
 def test_the_reference_memory_fits_the_default_contract(tmp_path: Path) -> None:

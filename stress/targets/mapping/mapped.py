@@ -308,9 +308,9 @@ class MappedTarget(Target):
             return accepted(answer)
         return refused(answer, write=True, rejected=step.rejected)
 
-    def advise(self, step: str, answer: Answer | None) -> Advice:
+    def advise(self, step: str, answer: Answer | None, requests: int) -> Advice:
         """What to tell people about a step that failed, and which line says so."""
-        return advise(self._file, self._where, step, answer)
+        return advise(self._file, self._where, step, answer, requests)
 
     def misread(self, messages: Sequence[Item], items: Sequence[Item], answer: Answer) -> Advice | None:
         """Which line makes a list be misread."""

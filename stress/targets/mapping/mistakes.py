@@ -31,16 +31,18 @@ class Where(NamedTuple):
 
     name: str
     text: str
+    opening: int = 0
+    """Which of several [[open]] is meant."""
 
     def at(self, *keys: str) -> str:
         """Name, number and words of the line that sets the last of some keys, or of the table above it."""
-        number = line_of(self.text, list(keys))
+        number = line_of(self.text, list(keys), self.opening if keys[:1] == ("open",) else 0)
         lines = self.text.splitlines()
         words = lines[number - 1].strip() if 0 < number <= len(lines) else ""
         return f"{self.name}:{number}: {words}"
 
 
-def advise(file: TargetFile, where: Where, step: str, answer: Answer | None) -> Advice:
+def advise(file: TargetFile, where: Where, step: str, answer: Answer | None, requests: int) -> Advice:
     """What to tell about a step that failed.
 
     Args:
@@ -48,6 +50,7 @@ def advise(file: TargetFile, where: Where, step: str, answer: Answer | None) -> 
         where: to name its lines.
         step: open, append, recall, recall by user or delete.
         answer: the last one; None if there was none.
+        requests: how many the step made.
     """
     table = TABLE_OF[step]
     if table == "append" and file.turn is not None:
@@ -55,8 +58,9 @@ def advise(file: TargetFile, where: Where, step: str, answer: Answer | None) -> 
     if table == "recall" and file.recall_default is not None:
         table = "recall_default"
     setting: Any = getattr(file, table)
-    if isinstance(setting, tuple):
-        setting = setting[0]
+    if isinstance(setting, tuple):  # each of them makes one request
+        where = where._replace(opening=min(requests, len(setting)) - 1)
+        setting = setting[where.opening]
     codes = " or ".join(map(str, setting.accepted)) if setting.accepted else "2xx"
     if answer is None:
         return Advice(expected=codes, at=where.at("target", "base_url") if file.target.base_url else "")
@@ -95,6 +99,13 @@ def _refused(file: TargetFile, where: Where, table: str, step: Any, answer: Answ
             attempt = "is the path right, with its prefix and the ids in it? must the session be made first ([open])?"
         return Advice(expected=codes, at=where.at(table, "path"), attempt=attempt)
     if status in (400, 415, 422):
+        if word := _role_refused(file, answer):
+            return Advice(
+                expected=codes,
+                at=where.at("roles", "user"),
+                attempt=f"the answer speaks of {word!r}: [roles] says what the service calls user and assistant, e.g. "
+                'user = "human"',
+            )
         key = "body" if step.body is not None else "query" if step.query else "path"
         if getattr(step, "message", None) is not None:
             key = "message"
@@ -117,6 +128,15 @@ def _refused(file: TargetFile, where: Where, table: str, step: Any, answer: Answ
             attempt="the service does not take what was sent: does its answer ask for a header? headers = {…}",
         )
     return Advice(expected=codes, at=where.at(table, "path"), attempt="what does the service's own log say?")
+
+
+def _role_refused(file: TargetFile, answer: Answer) -> str:
+    """The word for a role that an answer complains of; one that repeats all that was sent does not tell."""
+    told = answer.body.decode("utf-8", "replace")
+    words = [file.roles.get(role, role) for role in ("assistant", "user")]
+    return (
+        next((word for word in words if f'"{word}"' in told or f"'{word}'" in told), "") if PREFIX not in told else ""
+    )
 
 
 def _unsaved(where: Where, answer: Answer, saves: dict[str, str], codes: str) -> Advice:
