@@ -66,8 +66,17 @@ KNOWN: dict[str, Known] = {
             "missing",
             "The window is smaller than promised",
             "only the oldest are missing, and lists never grow beyond a length or a size",
-            "Look at every limit between store and answer: page size, list trim, token budget. If it is meant, promise "
-            "it: window.",
+            "Look at every limit between store and answer: page size, list trim, token budget. If the service pages, "
+            "have all pages read: [recall] paging in the target file. If the limit is meant, promise it: window.",
+        ),
+        Known(
+            "first-page",
+            "missing",
+            "Lists stop after the oldest messages: a page is taken for the whole list",
+            "only the newest are missing, everything older is there, and lists never grow beyond a length",
+            "If the service pages, have all pages read, or the newest asked for: [recall] paging, and the limit or the "
+            "order of the request, in the target file. If lists are whole, look at what keeps the store from taking "
+            "more. A promise of page = {default = N} is one of the newest N, and does not excuse it.",
         ),
         Known(
             "expired-early",
