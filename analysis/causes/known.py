@@ -132,6 +132,22 @@ KNOWN: dict[str, Known] = {
             "Look at caches, shards and retries inside the service that are merged or replayed.",
         ),
         Known(
+            "wider-window",
+            "window overrun",
+            "Lists show more than the declared window: it is declared too small, or not kept",
+            "lists have more than the contract allows, and no more than the request asked for",
+            "Leave out [contract] window or page, or raise it, if the memory may show more. If it may not, look at "
+            "where lists are cut: after the newest message is added, and by every instance.",
+        ),
+        Known(
+            "limit-ignored",
+            "window overrun",
+            "The limit of a request is not kept",
+            "lists have more than the request asked for",
+            "Look at whether the limit reaches the service ({limit} in the target file) under the name it knows, and "
+            "whether a limit of 0 is taken for none.",
+        ),
+        Known(
             "batch-order",
             "reordered",
             "Messages of one append do not keep their order",

@@ -228,8 +228,8 @@ def test_every_known_cause_can_be_found() -> None:
     tried = {code for code, *_ in FAULTS} | {"struck"}
     assert set(KNOWN) - tried == {
         "merged-copies", "batch-order", "no-order", "altered-content", "altered-role", "stored-before-validated",
-        "left-over", "own-elements",
-    }, "see test_odd_elements_have_causes"  # fmt: skip
+        "left-over", "own-elements", "wider-window", "limit-ignored",
+    }, "see test_odd_elements_have_causes and test_lists_beyond_the_window"  # fmt: skip
 
 
 def test_odd_elements_have_causes(tmp_path: Path) -> None:
@@ -251,6 +251,22 @@ def test_odd_elements_have_causes(tmp_path: Path) -> None:
     process.talk("g").append("phone", 0, 1, 0).recall("phone", 2, 3, ("phone", 0), UNMARKED, OTHER_RUN)
     causes, _ = diagnosed(tmp_path / "3", process)
     assert {cause.code for cause in causes} == {"stored-before-validated", "left-over", "own-elements"}
+
+
+def test_lists_beyond_the_window_are_laid_to_the_declaration_and_beyond_the_limit_to_the_service(
+    tmp_path: Path,
+) -> None:
+    causes, _ = diagnosed(tmp_path / "window", play(Memory(1), ALONE), window(6))
+    (cause,) = causes
+    assert (cause.code, cause.anomaly, cause.explains) == ("wider-window", "window overrun", 1.0)
+    assert cause.evidence_for[0].endswith("had more than the contract allows, up to 16 messages.")
+    process = Process().append("phone", 0, 1, 0).append("phone", 2, 3, 1)
+    process.recall("phone", 4, 5, ("phone", 0), ("phone", 1), limit=1)
+    (cause,), _ = diagnosed(tmp_path / "limit", process)
+    assert (cause.code, cause.evidence_for) == (
+        "limit-ignored",
+        ["1 of 1 overlong list had more than was asked for, up to 2 messages."],
+    )
 
 
 def leaking(*lists: bool, session: str = "s") -> Process:
