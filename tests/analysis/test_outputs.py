@@ -210,6 +210,13 @@ def test_the_table_shows_every_scenario_and_every_reason(tmp_path: Path) -> None
         assert words in shown
 
 
+def test_the_summary_says_before_its_table_what_was_not_run(tmp_path: Path) -> None:
+    skipped = [Skipped(scenario="reconnect", reason="the contract offers no recall by user")]
+    analyze(write(tmp_path, many(10), budget=BUDGET, skipped=skipped))
+    before = (tmp_path / "summary.md").read_text(encoding="utf-8").partition("| scenario |")[0]
+    assert "\n- Not run: reconnect, because the contract offers no recall by user\n" in before
+
+
 def coloured(directory: Path, style: str) -> list[str]:
     """What the table shows in a colour."""
     console = Console(file=io.StringIO(), width=100, force_terminal=True, color_system="standard")
