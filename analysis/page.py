@@ -13,6 +13,7 @@ from analysis.promises import promises
 from analysis.record import Record
 from analysis.report import model
 from analysis.results import Results, Scenario
+from analysis.untested import untested
 from analysis.worst import worst_conversations
 from goldfish.contract import in_words
 from goldfish.headline import sentences
@@ -59,6 +60,7 @@ def page(record: Record, judged: Judged, results: Results) -> model.Report:
         failures=_failures(judged),
         worst_conversations=worst_conversations(judged.gravest, start_ns, record.directory),
         unverifiable=_unverifiable(judged, results.scenarios),
+        untested=untested(judged, results.contract, results.scenarios),
     )
 
 

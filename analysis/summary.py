@@ -31,13 +31,12 @@ def summary(results: Mapping[str, Any]) -> str:
         "",
         f"Run {_escape(results['run'])}, exit code {results['exit_code']}. Owed: {_escape(told(results))}.",
         "",
+        *_not_run(results),
         head,
         "|---|--:|--:|--:|--:|--:|--:|--:|---|",
     ]
     lines += [_row(scenario) for scenario in results["scenarios"]]
     lines.append("")
-    for skipped in results["skipped"]:
-        lines.append(f"- skipped {_escape(skipped['scenario'])}: {_escape(skipped['reason'])}")
     for cause in results["causes"][:CAUSES_MAX]:
         lines.append(
             f"- **likely cause**: {_escape(cause['title'])} ({_escape(accounts(cause, results['scenarios']))})"
@@ -57,6 +56,15 @@ def summary(results: Mapping[str, Any]) -> str:
         lines.append(f"- and {len(reasons) - REASONS_MAX:,} more in results.json")
     lines += ["", "More: report.html in the run directory; one conversation, from there: goldfish show . CONVERSATION"]
     return "\n".join(lines) + "\n"
+
+
+def _not_run(results: Mapping[str, Any]) -> list[str]:
+    """A line for each scenario that the contract does not allow."""
+    lines = [
+        f"- Not run: {_escape(skipped['scenario'])}, because {_escape(skipped['reason'])}"
+        for skipped in results["skipped"]
+    ]
+    return [*lines, ""] if lines else []
 
 
 def _row(scenario: Mapping[str, Any]) -> str:

@@ -26,6 +26,7 @@ def disorderly(harm: Harm) -> Iterator[Cause]:
     yield from _changes(harm)
     yield from _leaks(harm)
     yield from _phantoms(harm)
+    yield from _overruns(harm)
 
 
 def _copies(harm: Harm) -> Iterator[Cause]:
@@ -159,3 +160,15 @@ def _phantoms(harm: Harm) -> Iterator[Cause]:
         if kinds[kind]:
             evidence = f"{kinds[kind]:,} of {count(kinds.total(), 'element')} that nobody stored."
             yield suspect(code, kinds[kind] / kinds.total(), [evidence])
+
+
+def _overruns(harm: Harm) -> Iterator[Cause]:
+    overruns = harm.symptoms.disorder.overruns
+    total = overruns.total()
+    for asked, code, than in ((False, "wider-window", "the contract allows"), (True, "limit-ignored", "was asked for")):
+        those = [overrun for overrun in overruns if overrun.asked is asked]
+        number = sum(overruns[overrun] for overrun in those)
+        if number:
+            longest = max(overrun.length for overrun in those)
+            lists = f"{number:,} of {count(total, 'overlong list')} had more than {than}"
+            yield suspect(code, number / total, [f"{lists}, up to {count(longest, 'message')}."])

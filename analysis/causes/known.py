@@ -66,8 +66,17 @@ KNOWN: dict[str, Known] = {
             "missing",
             "The window is smaller than promised",
             "only the oldest are missing, and lists never grow beyond a length or a size",
-            "Look at every limit between store and answer: page size, list trim, token budget. If it is meant, promise "
-            "it: window.",
+            "Look at every limit between store and answer: page size, list trim, token budget. If the service pages, "
+            "have all pages read: [recall] paging in the target file. If the limit is meant, promise it: window.",
+        ),
+        Known(
+            "first-page",
+            "missing",
+            "Lists stop after the oldest messages: a page is taken for the whole list",
+            "only the newest are missing, everything older is there, and lists never grow beyond a length",
+            "If the service pages, have all pages read, or the newest asked for: [recall] paging, and the limit or the "
+            "order of the request, in the target file. If lists are whole, look at what keeps the store from taking "
+            "more. A promise of page = {default = N} is one of the newest N, and does not excuse it.",
         ),
         Known(
             "expired-early",
@@ -121,6 +130,22 @@ KNOWN: dict[str, Known] = {
             "Several copies of a history are put together without comparing ids",
             "duplicates are of messages that were sent once",
             "Look at caches, shards and retries inside the service that are merged or replayed.",
+        ),
+        Known(
+            "wider-window",
+            "window overrun",
+            "Lists show more than the declared window: it is declared too small, or not kept",
+            "lists have more than the contract allows, and no more than the request asked for",
+            "Leave out [contract] window or page, or raise it, if the memory may show more. If it may not, look at "
+            "where lists are cut: after the newest message is added, and by every instance.",
+        ),
+        Known(
+            "limit-ignored",
+            "window overrun",
+            "The limit of a request is not kept",
+            "lists have more than the request asked for",
+            "Look at whether the limit reaches the service ({limit} in the target file) under the name it knows, and "
+            "whether a limit of 0 is taken for none.",
         ),
         Known(
             "batch-order",

@@ -19,7 +19,7 @@ from analysis.causes.effective import EffectiveContract
 from analysis.causes.harm import Harm
 from analysis.causes.known import KNOWN
 from analysis.causes.lateness import incomplete_reads, late_reads
-from analysis.causes.limits import expired_early, smaller_window
+from analysis.causes.limits import expired_early, first_page, smaller_window
 from analysis.causes.loss import burst, disappearing, lost_at_once, lost_update, never_stored
 from analysis.causes.struck import struck
 from analysis.faults import Fault
@@ -64,12 +64,13 @@ def _of_loss(harm: Harm, contract: Contract, effective: EffectiveContract | None
     copies, split = own_copies(harm), split_memory(harm)
     # Where a window and an expiry explain a run alike, neither is taken at its word.
     only = effective.window_messages if effective and effective.ttl is None else None
-    window = smaller_window(harm, contract, only)
+    window, page = smaller_window(harm, contract, only), first_page(harm)
+    limited = max(_weight(window), _weight(page))
     apart = max(_weight(copies), _weight(split))
-    expired = _less(expired_early(harm, effective.ttl if effective else None), (1 - _weight(window)) * (1 - apart))
-    update = _less(lost_update(harm), 1 - _weight(window))
+    expired = _less(expired_early(harm, effective.ttl if effective else None), (1 - limited) * (1 - apart))
+    update = _less(lost_update(harm), 1 - limited)
     overwritten = _weight(update) * harm.missed / harm.gone if harm.gone else 0.0
-    specific = (1 - max(apart, _weight(window), _weight(expired))) * (1 - min(1.0, overwritten))
+    specific = (1 - max(apart, limited, _weight(expired))) * (1 - min(1.0, overwritten))
     at_once = _less(lost_at_once(harm), specific)
     stretch = burst(harm)
     in_burst = (
@@ -81,10 +82,11 @@ def _of_loss(harm: Harm, contract: Contract, effective: EffectiveContract | None
         copies,
         split,
         window,
+        page,
         expired,
         update,
-        _less(late, 1 - _weight(window)),
-        _less(incomplete_reads(harm, visibility_ms), 1 - max(_weight(window), _weight(expired))),
+        _less(late, 1 - limited),
+        _less(incomplete_reads(harm, visibility_ms), 1 - max(limited, _weight(expired))),
         at_once,
         _less(never_stored(harm), specific * (1 - in_burst)),
         _less(disappearing(harm), specific),

@@ -1,4 +1,4 @@
-"""Limits that are tighter than promised: a smaller window, an earlier expiry."""
+"""Limits that are tighter than promised: a smaller window, a first page, an earlier expiry."""
 
 from __future__ import annotations
 
@@ -14,15 +14,12 @@ from goldfish.contract import Contract, Ttl
 from goldfish.words import count, share
 
 FULL = 0.9
-"""Share of the lists that lack only the oldest, which must have the same length for it to be a limit."""
+"""Share of the lists that lack only the oldest (or newest), which must have the same length for it to be a limit."""
 
 
 def smaller_window(harm: Harm, contract: Contract, behaves_like: int | None) -> Cause | None:
     """Lists that never grow beyond a length; ``behaves_like``: a window that explains all that was missing."""
-    numbers: Counter[tuple[int, str]] = Counter()
-    for (_, length, form), number in harm.losses.lists.number.items():
-        numbers[length, form] += number
-    longest = max((length for length, _ in numbers), default=0)
+    numbers, longest = _lengths(harm)
     newest = sum(number for (_, form), number in numbers.items() if form == "newest")
     full = numbers[longest, "newest"]
     if not newest or not longest:
@@ -55,6 +52,35 @@ def smaller_window(harm: Harm, contract: Contract, behaves_like: int | None) -> 
     )
     title = f"The window is smaller than promised: behaves like a budget of about {size:,} bytes"
     return suspect("smaller-window", quality * newest / harm.lossy, evidence, against, title)
+
+
+def first_page(harm: Harm) -> Cause | None:
+    """Lists that show the oldest messages and never grow beyond a length, however much is said after them."""
+    numbers, longest = _lengths(harm)
+    oldest = sum(number for (_, form), number in numbers.items() if form == "oldest")
+    full = numbers[longest, "oldest"]
+    # The last message of each conversation may be missing for any reason: a list has to stand still while more is said.
+    stood = harm.losses.lists.stood[longest]
+    if not stood or full < FULL * oldest:
+        return None
+    lossy = count(harm.lossy, "lossy recall")
+    evidence = [
+        f"In {oldest:,} of {lossy} only the newest messages were missing; everything older was there.",
+        f"{full:,} of these lists had exactly {longest} elements, and no list of the run had more.",
+        f"In {count(stood, 'conversation')} the list stayed so while more was said and acknowledged.",
+    ]
+    others = f"{count(harm.lossy - oldest, 'lossy recall')} lacked others than the newest."
+    title = f"Lists stop after the oldest {longest} messages: a page is taken for the whole list"
+    against = [others] if harm.lossy > oldest else []
+    return suspect("first-page", full / harm.lossy, evidence, against, title)
+
+
+def _lengths(harm: Harm) -> tuple[Counter[tuple[int, str]], int]:
+    """Lists by length and form, and the greatest length."""
+    numbers: Counter[tuple[int, str]] = Counter()
+    for (_, length, form), number in harm.losses.lists.number.items():
+        numbers[length, form] += number
+    return numbers, max((length for length, _ in numbers), default=0)
 
 
 def _explained(promise: str) -> str:

@@ -160,6 +160,15 @@ class Unverifiable(msgspec.Struct, frozen=True, kw_only=True):
     why: str
 
 
+class Untested(msgspec.Struct, frozen=True, kw_only=True):
+    """A class of findings that the run gave no occasion for."""
+
+    class_: str
+    why: str
+    part: str = ""
+    """The part of the class that is meant; empty: all of it."""
+
+
 class Report(msgspec.Struct, frozen=True, kw_only=True):
     """One judged run."""
 
@@ -208,3 +217,4 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     failures: list[Failed] = []
     worst_conversations: list[WorstConversation] = []
     unverifiable: list[Unverifiable] = []
+    untested: list[Untested] = []

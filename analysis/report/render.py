@@ -70,7 +70,7 @@ def render(report: Report) -> str:
             lost=sum(scenario.messages.lost for scenario in report.scenarios),
             exits=EXITS,
             accounts=lambda cause: accounts(msgspec.to_builtins(cause), told),
-            unfound=[name for name in ANOMALIES if not any(name in s.anomalies for s in report.scenarios)],
+            unfound=_unfound(report),
             worst=[(worst, shown_rows(worst.rows)) for worst in report.worst_conversations[:WORST_MAX]],
             failures=report.failures[:FAILURES_MAX],
             unverifiable=report.unverifiable[:UNVERIFIABLE_MAX],
@@ -97,6 +97,13 @@ def render(report: Report) -> str:
             request_ids_max=REQUEST_IDS_MAX,
         )
     )
+
+
+def _unfound(report: Report) -> list[str]:
+    """Classes that were looked for and not found."""
+    untested = {entry.class_ for entry in report.untested if not entry.part}
+    found = {name for scenario in report.scenarios for name in scenario.anomalies}
+    return [name for name in ANOMALIES if name not in found | untested]
 
 
 def _findings(report: Report) -> list[tuple[str, str, int, list[tuple[str, int]]]]:

@@ -64,6 +64,16 @@ class Leaky(NamedTuple):
     """A foreign message is of another user or tenant, and of a session with the id of one of its own."""
 
 
+class Overrun(NamedTuple):
+    """A list that was longer than it may be."""
+
+    scenario: str
+    asked: bool
+    """It had more messages than the request asked for, and not only more than the contract allows."""
+    length: int
+    """Its messages, each once."""
+
+
 class Disorder:
     """Findings that are not losses, by circumstance."""
 
@@ -77,6 +87,7 @@ class Disorder:
         self.leaky: Counter[Leaky] = Counter()
         self.phantoms: Counter[tuple[str, str]] = Counter()
         """By scenario and kind: rejected · other-run · unmarked."""
+        self.overruns: Counter[Overrun] = Counter()
 
     def add(self, checked: Checked) -> None:
         """Take in one judged conversation."""
@@ -99,6 +110,9 @@ class Disorder:
                 self.leaks[Leak(scenario, finding.detail or "session", finding.recall.instance)] += 1
             elif finding.anomaly == "phantom":
                 self.phantoms[scenario, finding.detail or ""] += 1
+            elif finding.anomaly == "window overrun":
+                length, limit = len(lists[finding.line].shown), finding.recall.limit
+                self.overruns[Overrun(scenario, limit is not None and length > limit, length)] += 1
 
         foreign = [finding for finding in checked.findings if finding.anomaly == "foreign"]
         if foreign:

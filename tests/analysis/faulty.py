@@ -284,6 +284,17 @@ class SmallWindow(Memory):
         return super().read(at_ms, instance, conversation)[-self.messages :]
 
 
+class FirstPage(Memory):
+    """Only the oldest are listed."""
+
+    def __init__(self, seed: int, messages: int = 10) -> None:
+        super().__init__(seed)
+        self.messages = messages
+
+    def read(self, at_ms: float, instance: str, conversation: str) -> list[Line]:
+        return super().read(at_ms, instance, conversation)[: self.messages]
+
+
 class TokenWindow(Memory):
     """Only the newest are listed, as many as fit a size."""
 

@@ -61,6 +61,9 @@ FAULTS: list[tuple[str, Any, dict[str, Any], tuple[Swarm, ...]]] = [
     ("smaller-window", faulty.SmallWindow, {}, (ALONE,)),
     ("smaller-window", faulty.SmallWindow, {"messages": 3}, (ALONE, PAIRS)),
     ("smaller-window", faulty.TokenWindow, {}, (ALONE,)),
+    ("first-page", faulty.FirstPage, {}, (ALONE,)),
+    ("first-page", faulty.FirstPage, {"messages": 5}, (ALONE, PAIRS)),
+    ("first-page", faulty.FirstPage, {"messages": 3}, (PAIRS,)),
     ("lost-at-once", faulty.Crash, {}, (ALONE, PAIRS)),
     ("lost-at-once", faulty.Flush, {}, (ALONE,)),
     ("never-stored", faulty.Swallow, {}, (ALONE,)),
@@ -131,6 +134,55 @@ def test_a_copy_that_answers_by_turns_is_not_taken_for_a_lock_that_is_missing(tm
     assert [cause.code for cause in causes] == ["own-copies"]
 
 
+@pytest.mark.parametrize("swarm", [ALONE, PAIRS])
+def test_a_page_is_the_only_cause_of_what_it_cuts_off(tmp_path: Path, swarm: Swarm) -> None:
+    (cause,), effective = diagnosed(tmp_path, play(faulty.FirstPage(1, messages=12), swarm))
+    assert cause.title == "Lists stop after the oldest 12 messages: a page is taken for the whole list"
+    assert (cause.explains > 0.99, cause.evidence_against) == (True, [])
+    assert effective is not None
+    assert (effective.window_messages, effective.visibility_ms, effective.ttl) == (None, None, None)
+
+
+def test_a_page_that_ends_between_two_writers_at_once_is_still_the_first_cause(tmp_path: Path) -> None:
+    causes, _ = diagnosed(tmp_path, play(faulty.FirstPage(1, messages=10), PAIRS))
+    assert causes[0].code == "first-page"
+    assert "lost-update" not in [cause.code for cause in causes]
+    assert causes[0].evidence_against == ["60 lossy recalls lacked others than the newest."]
+
+
+NO_PAGE: list[tuple[Memory, Swarm]] = [
+    (faulty.LostUpdate(1), PAIRS),
+    (faulty.LostUpdate(1), Swarm(turns=2, together=1.0)),
+    (faulty.OwnCopies(1, ttl_ms=60_000), ALONE),
+    (faulty.ReplicaLag(1), ALONE),
+    (faulty.ReplicaLag(1, lag_ms=60_000), Swarm(turns=3)),
+    (faulty.Crash(1), ALONE),
+    (faulty.Crash(1, at_ms=9_000, behind_ms=3_000), Swarm(turns=2)),
+    (faulty.Swallow(1, role="assistant", share=1.0), Swarm(turns=1)),
+    (faulty.Swallow(1), ALONE),
+    (faulty.SmallWindow(1), ALONE),
+    (faulty.Struck(1), ALONE),
+]
+
+
+@pytest.mark.parametrize(
+    ("memory", "swarm"), NO_PAGE, ids=[f"{type(memory).__name__}-{n}" for n, (memory, _) in enumerate(NO_PAGE)]
+)
+def test_what_lacks_the_newest_for_another_reason_is_no_page(tmp_path: Path, memory: Memory, swarm: Swarm) -> None:
+    causes, _ = diagnosed(tmp_path, play(memory, swarm))
+    assert causes
+    assert "first-page" not in [cause.code for cause in causes]
+
+
+def test_a_last_message_that_nobody_saw_is_no_page_though_all_lists_have_one_length(tmp_path: Path) -> None:
+    process = Process()
+    for at in range(30):
+        process.talk(f"e{at}").append("phone", 0, 1, 0).append("phone", 2, 3, 1)
+        process.recall("phone", 4, 5, ("phone", 0)).recall("phone", 9, 10, ("phone", 0), final=True)
+    causes, _ = diagnosed(tmp_path, process)
+    assert [cause.code for cause in causes] == ["never-stored"]
+
+
 def test_two_faults_at_once_are_both_named(tmp_path: Path) -> None:
     class Both(faulty.LostUpdate, faulty.OwnCopies):
         def commit(self, at_ms: float, instance: str, lines: list[Any], begun: Any) -> None:
@@ -176,8 +228,8 @@ def test_every_known_cause_can_be_found() -> None:
     tried = {code for code, *_ in FAULTS} | {"struck"}
     assert set(KNOWN) - tried == {
         "merged-copies", "batch-order", "no-order", "altered-content", "altered-role", "stored-before-validated",
-        "left-over", "own-elements",
-    }, "see test_odd_elements_have_causes"  # fmt: skip
+        "left-over", "own-elements", "wider-window", "limit-ignored",
+    }, "see test_odd_elements_have_causes and test_lists_beyond_the_window"  # fmt: skip
 
 
 def test_odd_elements_have_causes(tmp_path: Path) -> None:
@@ -199,6 +251,22 @@ def test_odd_elements_have_causes(tmp_path: Path) -> None:
     process.talk("g").append("phone", 0, 1, 0).recall("phone", 2, 3, ("phone", 0), UNMARKED, OTHER_RUN)
     causes, _ = diagnosed(tmp_path / "3", process)
     assert {cause.code for cause in causes} == {"stored-before-validated", "left-over", "own-elements"}
+
+
+def test_lists_beyond_the_window_are_laid_to_the_declaration_and_beyond_the_limit_to_the_service(
+    tmp_path: Path,
+) -> None:
+    causes, _ = diagnosed(tmp_path / "window", play(Memory(1), ALONE), window(6))
+    (cause,) = causes
+    assert (cause.code, cause.anomaly, cause.explains) == ("wider-window", "window overrun", 1.0)
+    assert cause.evidence_for[0].endswith("had more than the contract allows, up to 16 messages.")
+    process = Process().append("phone", 0, 1, 0).append("phone", 2, 3, 1)
+    process.recall("phone", 4, 5, ("phone", 0), ("phone", 1), limit=1)
+    (cause,), _ = diagnosed(tmp_path / "limit", process)
+    assert (cause.code, cause.evidence_for) == (
+        "limit-ignored",
+        ["1 of 1 overlong list had more than was asked for, up to 2 messages."],
+    )
 
 
 def leaking(*lists: bool, session: str = "s") -> Process:

@@ -6,6 +6,7 @@ import io
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -13,7 +14,8 @@ from rich.console import Console
 from analysis.analyze import analyze
 from analysis.publish import RESULTS
 from analysis.summary import summary
-from goldfish.contract import Budget, Contract
+from goldfish.anomalies import ANOMALIES
+from goldfish.contract import Budget, Contract, Ttl
 from goldfish.errors import RecordError
 from goldfish.headline import headline
 from goldfish.oplog import Owner
@@ -208,6 +210,39 @@ def test_the_table_shows_every_scenario_and_every_reason(tmp_path: Path) -> None
     shown = printed(tmp_path)
     for words in ("rapid-switch", "two-devices", "reconnect", "the contract offers", "few-conversations", "9 more"):
         assert words in shown
+
+
+def test_the_summary_says_before_its_table_what_was_not_run(tmp_path: Path) -> None:
+    skipped = [Skipped(scenario="reconnect", reason="the contract offers no recall by user")]
+    analyze(write(tmp_path, many(10), budget=BUDGET, skipped=skipped))
+    before = (tmp_path / "summary.md").read_text(encoding="utf-8").partition("| scenario |")[0]
+    assert "\n- Not run: reconnect, because the contract offers no recall by user\n" in before
+
+
+def untested_of(directory: Path, contract: Contract, **talk: Any) -> tuple[str, str]:
+    """What the report says was looked for, and what was not put to the test."""
+    process = many(10)
+    process.talk("x", **talk).append("phone", 0, 1, 0).recall("phone", 2, 3, ("phone", 0), final=True)
+    process.delete("phone", 4, 5)
+    analyze(write(directory, process, contract=contract))
+    html = (directory / "report.html").read_text(encoding="utf-8")
+    text = " ".join(re.sub(r"<[^>]*>", "", html).split())
+    looked = re.search(r"Looked for, and not found: (.*?)\.", text)
+    untested = re.search(r"Not put to the test: (.*?)\.", text)
+    return looked[1] if looked else "", untested[1] if untested else ""
+
+
+def test_what_a_run_gave_no_occasion_for_is_not_said_to_be_looked_for(tmp_path: Path) -> None:
+    looked, untested = untested_of(tmp_path / "plain", Contract())
+    assert untested == (
+        "over-retained, because the contract declares no ttl; expired early, because the contract declares no ttl; "
+        "foreign of another tenant, because there was only one"
+    )
+    assert looked.split(", ") == [name for name in ANOMALIES if name not in ("over-retained", "expired early")]
+    contract = Contract(ttl=Ttl(seconds=3_600), order="unspecified")
+    looked, untested = untested_of(tmp_path / "more", contract, tenant="other")
+    assert untested == "reordered, because the contract promises no order"
+    assert looked.split(", ") == [name for name in ANOMALIES if name != "reordered"]
 
 
 def coloured(directory: Path, style: str) -> list[str]:

@@ -18,8 +18,9 @@ import pytest
 
 from analysis.reason import Reason
 from analysis.report import render
-from analysis.report.model import LossOverTime, LossSeries, Row, Shown
+from analysis.report.model import Failed, LossOverTime, LossSeries, Row, Shown
 from analysis.report.transcript import ROWS_MAX
+from analysis.results import Requests
 from goldfish.anomalies import ANOMALIES
 from tests.analysis.report.report_samples import HOSTILE, SAMPLES, empty, failing, hostile, inconclusive, sound
 
@@ -263,7 +264,21 @@ def test_a_pause_looks_like_one() -> None:
 
 
 def test_skipped_scenarios_are_named_with_their_reason() -> None:
-    assert "Skipped: tenants ( the target has no tenants )." in page(inconclusive()).text
+    text = page(inconclusive()).text
+    assert "Not run: tenants , because the target has no tenants" in text.partition("Findings by scenario")[0]
+    assert "Not run" not in page(sound()).text
+
+
+def test_a_touch_is_told_as_what_it_does() -> None:
+    report = failing()
+    opening = {"touch": Requests(ok=3, fail=1, info=0)}
+    scenarios = [msgspec.structs.replace(report.scenarios[0], requests=opening), *report.scenarios[1:]]
+    failed = Failed(scenario=scenarios[0].name, kind="touch", outcome="fail", why="503", number=1)
+    text = page(msgspec.structs.replace(report, scenarios=scenarios, failures=[failed])).text
+    requests = text.partition("Requests and latency")[2].partition("Messages by fate")[0]
+    assert "touch" not in requests
+    assert requests.count(" open ") == 2
+    assert "open A request that opens a session, or prolongs one: touch in results.json" in text
 
 
 def test_many_bins_are_merged_and_none_is_dropped() -> None:
