@@ -20,13 +20,13 @@ from analysis.causes.harm import Harm
 from analysis.causes.known import KNOWN
 from analysis.causes.lateness import incomplete_reads, late_reads
 from analysis.causes.limits import expired_early, first_page, smaller_window
-from analysis.causes.loss import burst, disappearing, lost_at_once, lost_update, never_stored
+from analysis.causes.loss import at_one_moment, burst, disappearing, lost_at_once, lost_update, never_stored
 from analysis.causes.struck import struck
 from analysis.faults import Fault
 from analysis.judged import Judged
 from goldfish.anomalies import ANOMALIES
 from goldfish.contract import Contract
-from goldfish.words import count
+from goldfish.words import count, share
 
 EXPLAINS_MIN = 0.1
 """A cause that accounts for less of the harm of its class is not named."""
@@ -68,9 +68,16 @@ def _of_loss(harm: Harm, contract: Contract, effective: EffectiveContract | None
     limited = max(_weight(window), _weight(page))
     apart = max(_weight(copies), _weight(split))
     expired = _less(expired_early(harm, effective.ttl if effective else None), (1 - limited) * (1 - apart))
+    # A crash makes everybody pause at once, and looks like an expiry then: both are named, the crash first.
+    crashed = at_one_moment(harm) if expired is not None else 0.0
+    if expired is not None and crashed:
+        told = f"{share(crashed)} of it can have disappeared at one moment, as in a crash."
+        expired = msgspec.structs.replace(
+            expired, explains=expired.explains * (1 - 0.6 * crashed), evidence_against=[*expired.evidence_against, told]
+        )
     update = _less(lost_update(harm), 1 - limited)
     overwritten = _weight(update) * harm.missed / harm.gone if harm.gone else 0.0
-    specific = (1 - max(apart, limited, _weight(expired))) * (1 - min(1.0, overwritten))
+    specific = (1 - max(apart, limited, _weight(expired) * (1 - crashed))) * (1 - min(1.0, overwritten))
     at_once = _less(lost_at_once(harm), specific)
     stretch = burst(harm)
     in_burst = (

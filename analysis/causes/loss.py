@@ -130,6 +130,12 @@ def burst(harm: Harm) -> Burst | None:
     )
 
 
+def at_one_moment(harm: Harm) -> float:
+    """The share of the missing messages that had been shown and can all have disappeared at one moment."""
+    beyond, _, _ = harm.losses.vanishing.together()
+    return min(1.0, beyond / harm.missed) if beyond > 1 and harm.missed else 0.0
+
+
 def lost_at_once(harm: Harm) -> Cause | None:
     """A crash, a restart or a flush."""
     when = harm.losses.vanishing

@@ -18,6 +18,7 @@ from analysis.proof.proven import Proven
 from goldfish.rule import NEVER, Message
 
 TICK_NS = 100_000_000
+USUAL_MAX = 2 / 3
 TELLING_TICKS = 20
 """In a shorter time all vanish together."""
 
@@ -84,7 +85,8 @@ class Vanishing:
 
         Returns:
             the number beyond what any moment explains, the number, and the moment in seconds. Of messages that are
-            seldom looked at many may have vanished at any moment: twice the average is nothing special.
+            seldom looked at many may have vanished at any moment: twice the average is nothing special, unless there
+            is a moment for all of them.
         """
         most, at, standing, area, before = 0, 0, 0, 0, 0
         for tick in sorted(self.turns):
@@ -97,4 +99,6 @@ class Vanishing:
         length = max(every) - min(every) if every else 0
         # In a short time everything may have vanished together: there is no other moment to compare with.
         usual = min(2 * area / length, most) if length > TELLING_TICKS else 0.0
+        if most == self.vanished and usual <= most * USUAL_MAX:
+            usual = 0.0
         return most - usual, most, at * TICK_NS / 1e9

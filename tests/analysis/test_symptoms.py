@@ -19,6 +19,7 @@ from analysis.proof.proven import Proven
 from analysis.reading import read
 from analysis.symptoms.overlap import latest_so_far, overlapped_columns
 from analysis.symptoms.symptoms import Symptoms
+from analysis.symptoms.vanishing import Vanishing
 from goldfish.contract import Contract
 from goldfish.run import read_run
 
@@ -127,3 +128,27 @@ def test_appends_overlap_within_their_conversation_only() -> None:
     conversation = np.array([0, 1, 0, 0, 1])
     start, end = np.array([0, 0, 30, 10, 50]), np.array([20, 40, 40, 15, 60])
     assert overlapped_columns(conversation, start, end).tolist() == [True, False, False, True, False]
+
+
+def vanished(*spans: tuple[int, int]) -> Vanishing:
+    """Messages that had been shown and vanished between two ticks each, in a run of 100 ticks."""
+    when = Vanishing(0)
+    when.vanished = len(spans)
+    when.acknowledged.update({0: 50, 100: 50})
+    for first, last in spans:
+        when.turns[first] += 1
+        when.turns[last + 1] -= 1
+    return when
+
+
+def test_a_moment_that_explains_all_that_vanished_is_taken_whole_however_seldom_one_looked() -> None:
+    beyond, together, at_s = vanished(*[(10 + n, 39 + n) for n in range(10)]).together()
+    assert (beyond, together) == (10, 10)
+    assert 1.9 <= at_s <= 4.5
+    # One that went at another time: then the others may have gone one by one as well.
+    beyond, together, _ = vanished(*[(10 + n, 39 + n) for n in range(10)], (80, 85)).together()
+    assert together == 10
+    assert beyond < 5
+    # So long in the dark that any moment explains them all.
+    beyond, _, _ = vanished(*[(0, 95)] * 10).together()
+    assert beyond == 0
