@@ -12,6 +12,7 @@ on nobody knows.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -26,6 +27,13 @@ from goldfish.words import count, share, span
 
 TIMED_MIN = 100
 """Fewer requests than these have no 95th percentile worth the name."""
+WHYS = {
+    "refused": "connection refused",
+    "reset": "connection reset",
+    "eof": "connection closed without an answer",
+    "timeout": "no answer in time",
+}
+"""Reasons that are told in other words than the record's."""
 
 
 class Claim(NamedTuple):
@@ -240,9 +248,21 @@ def request_failures(judged: Judged, tallies: Sequence[Tally], budget: Budget, *
     outside = " outside of faults" if judged.exposure.requests else ""
     text = (
         f"{failed:,} of {count(total, 'request')}{outside} failed or got no answer ({share(failed / total)}); expected "
-        f"at most {share(budget.request_failures)}. Look at the target's log, or send less."
+        f"at most {share(budget.request_failures)}. {_mostly(judged)}Look at the target's log, or send less."
     )
     return [Reason(code="request-failures", text=text)]
+
+
+def _mostly(judged: Judged) -> str:
+    """What requests failed of, the most frequent first."""
+    whys: Counter[str] = Counter()
+    for failure, number in judged.symptoms.failures.number.items():
+        whys[failure.why] += number
+    told = []
+    for why, number in whys.most_common(3):
+        words = f"status {why}" if why.isdigit() else WHYS.get(why, why)
+        told.append(f"{words} ({number:,})")
+    return f"Mostly: {', '.join(told)}. " if told else ""
 
 
 def _fates(tally: Tally) -> str:

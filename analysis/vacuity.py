@@ -19,15 +19,17 @@ UNSETTLED_MAX = 0.05
 PROBLEMS_MAX = 5
 
 
-def too_little(tallies: Sequence[Tally], budget: Budget) -> list[Reason]:
+def too_little(tallies: Sequence[Tally], budget: Budget, *, interrupted: bool) -> list[Reason]:
     """Scenarios with fewer checked conversations than a pass needs."""
+    how = "Run longer (-t) or with more users (-u), or lower min_conversations."
+    if interrupted:
+        how = "The run was interrupted; let it end by itself."
     return [
         Reason(
             code="few-conversations",
             scenario=tally.name,
             text=f"{count(tally.conversations.trials, 'conversation')} checked, at least {budget.min_conversations:,} "
-            f"expected: {budget.min_conversations - tally.conversations.trials:,} more needed. Run longer (-t) or with "
-            "more users (-u), or lower min_conversations.",
+            f"expected: {budget.min_conversations - tally.conversations.trials:,} more needed. {how}",
         )
         for tally in tallies
         if tally.conversations.trials < budget.min_conversations and not _idle(tally)

@@ -82,7 +82,7 @@ def decide(
     barring = [
         *blind(power),
         *doubts(record, judged, same_contract=same_contract),
-        *(too_little(tallies, budget) if not failing else []),
+        *(too_little(tallies, budget, interrupted=run.ended == "interrupted") if not failing else []),
         *vacuity(record, tallies),
         *idle_faults(faults, faults_flaw),
         *(budgets.unproven(claimed, budget) if not failing else []),
@@ -93,7 +93,8 @@ def decide(
     if failing:
         return Verdict("fail", 3, [*failing, *barring, *noted])
     if barring:
-        return Verdict("inconclusive", 4, [*barring, *noted])
+        rest = [reason for reason in noted if reason not in requests]
+        return Verdict("inconclusive", 4, [*requests, *barring, *rest])
     return Verdict("pass", 1 if requests else 0, noted)
 
 

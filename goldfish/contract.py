@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from goldfish.errors import UsageError
-from goldfish.mistakes import explain
+from goldfish.mistakes import explain, not_toml
 
 Scope = Literal["session", "user"]
 Level = Literal["tenant", "user", "session"]
@@ -366,8 +366,10 @@ def load_settings(
             raw = tomllib.loads(text)
         except OSError as error:
             raise UsageError(f"cannot read the contract {path}: {error.strerror}") from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except UnicodeDecodeError as error:
             raise UsageError(f"{path} is not valid TOML: {error}") from error
+        except tomllib.TOMLDecodeError as error:
+            raise UsageError(not_toml(str(path), text, error)) from error
         for name, values in raw.items():
             both = isinstance(values, dict) and name in tables
             tables[name] = {**tables[name], **values} if both else values

@@ -51,6 +51,17 @@ def explain(
     return f"{path}:{line_of(text, keys)}: {where or 'the file'} = {found!r}: {told}{allowed_here}"
 
 
+def not_toml(path: str, text: str, error: ValueError) -> str:
+    """A sentence with file and line for a file that is no TOML."""
+    told = str(error)
+    at = re.search(r" \(at line (\d+), column (\d+)\)", told)
+    if at is None:
+        return f"{path} is not valid TOML: {told}"
+    lines = text.splitlines()
+    words = lines[int(at[1]) - 1].strip() if int(at[1]) <= len(lines) else ""
+    return f"{path}:{at[1]}: not valid TOML: {told.replace(at[0], '')}: {words}"
+
+
 def line_of(text: str, keys: list[str], which: int = 0) -> int:
     """The 1-based line that sets the last of ``keys``; where none does, the header of its table; else a namesake's.
 

@@ -88,6 +88,8 @@ def _show(found: Probe, endpoint: Endpoint, *, every_step: bool) -> None:
         table.add_row(Text(sign, style=style), seen.promise, visible(seen.seen), seen.declared)
     out.print()
     out.print(table)
+    if any(seen.fits is None for seen in found.observations):
+        out.print(Text("·  the contract says nothing of it, or it was not tested", style="dim"))
     for seen in found.observations:
         if seen.fits is False:
             out.print(

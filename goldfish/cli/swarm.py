@@ -72,7 +72,11 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
         out = console()
         if self.results is None:
             out.print(
-                Text(f"nothing was judged; the record is in {self.directory}, what was logged in its {CHILD_LOG}")
+                Text(
+                    f"nothing was judged; `goldfish analyze {self.directory}` does it for what was recorded; what was "
+                    f"logged is in its {CHILD_LOG}"
+                ),
+                soft_wrap=True,
             )
             return
         from goldfish.table import render

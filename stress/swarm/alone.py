@@ -230,6 +230,8 @@ def explain(endpoint: Endpoint, target: Target, step: Step, advice: Advice | Non
     # An address that the command gave is not written in the file.
     if advice.at and (last is None or last.error is None or str(endpoint) in advice.at or "${" in advice.at):
         lines.append(f"written:  {advice.at}")
+    elif advice.at:
+        lines.append("written:  in the address that was given: --host")
     attempt = attempt or (
         "is this the memory's own address, with the path prefix it needs? `goldfish up` serves the interface"
     )

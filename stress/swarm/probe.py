@@ -119,11 +119,11 @@ class Probe:
             advice=f"[contract] visibility_ms = {2 * late_ms:.0f}",
         )
         unmarked = sum(not any(item.content == message.content for message in said) for item in listed)
-        replies = "" if self._target.replies != "free" else ", the service's replies among them"
+        replies = "" if self._target.replies != "free" else ", the replies among them"
         self._saw(
-            "nothing added",
-            f"{count(unmarked, 'element')} that nobody said{replies}" if unmarked else "yes",
-            "unmarked elements allowed" if self._contract.unmarked == "allow" else "unmarked elements forbidden",
+            "elements of its own",
+            f"{unmarked}{replies}" if unmarked else "none",
+            "allowed" if self._contract.unmarked == "allow" else "forbidden (unmarked)",
             fits=not unmarked or self._contract.unmarked == "allow",
             key="unmarked",
             advice='[contract] unmarked = "allow", if the service adds system prompts, summaries or replies',
@@ -165,25 +165,38 @@ class Probe:
         short = self._window_of(len(said))
         if missing and not whole and short >= len(said):
             self._saw("short history whole", f"{len(missing)} of {len(said)} messages are missing", "yes", fits=False)
-        ids = [item.id for item in listed]
-        known = self._target.tells_ids and ids and set(ids) <= {message.id for message in said}
-        told = "kept" if known else "not asked for; the texts name the messages"
+        answer = step.exchanges[-1].answer
+        told = "not asked for; the texts name the messages"
+        if self._target.tells_ids:
+            kept = answer is not None and all(self._target.tells_id(message, answer) for message in said)
+            told = "kept" if kept else "not those that were sent; the texts name the messages"
         self._saw("ids", told, NOTHING, fits=None)
         return said
 
     def _limited(self, said: list[Item]) -> None:
         """Session 1 again: is a limit heard?"""
+        promise = f"the newest {LIMIT} on request"
+        if self._target.asked(LIMIT, by_user=False) is None:
+            self._saw(promise, "not asked for: the whole list, always", NOTHING, fits=None)
+            return
         step = self.alone.recall(1, LIMIT)
         if step.outcome != "ok" or step.items is None:
             raise self.alone.failure(step)
         texts = [item.content for item in step.items]
         newest = [message.content for message in said[-LIMIT:]]
-        seen = "yes" if texts == newest else f"lists {len(texts)}"
+        seen, fits = ("yes", True) if texts == newest else (f"lists {len(texts)}", None)
         if texts == [message.content for message in said[:LIMIT]]:
-            seen = f"lists the oldest {LIMIT}"
-        elif len(texts) >= len(said):
-            seen = "a limit is not asked for, or not heard"
-        self._saw(f"the newest {LIMIT} on request", seen, NOTHING, fits=None)
+            seen, fits = f"lists the oldest {LIMIT}", False
+        elif len(texts) > LIMIT:
+            seen, fits = f"lists {len(texts)}: a limit is not heard", False
+        self._saw(
+            promise,
+            seen,
+            "asked for",
+            fits=fits,
+            advice="has the parameter with {limit} the name that the service knows? leave {limit} out if it has no "
+            "limit, or counts from the oldest; then the whole list is asked for, always",
+        )
 
     def _apart(self, first: list[Item]) -> None:
         """Session 2: does it show what was said in session 0? And does a recall by user show both?"""
@@ -223,7 +236,7 @@ class Probe:
         asked = [message.content for message in said]
         ours = [text for text in texts if text in set(asked)]
         limit = self._window_of(len(asked))
-        declared = "the whole history" if limit >= len(asked) else f"the newest {limit}"
+        declared = self._declared()
         advice = self._target.misread_pages(len(asked), len(ours), len(step.exchanges))
         if sorted(ours, key=asked.index) == asked:
             seen, fits = f"the whole history ({len(asked)} messages)", True
@@ -236,7 +249,9 @@ class Probe:
         if not fits and advice is not None:
             raise self.alone.failure(step, advice)
         window = self._contract.window
-        if window.turns is None and window.tokens is None and len(ours) > limit:
+        # A turn has two messages here; how many a number of tokens has is not known.
+        most = 2 * window.turns if window.turns is not None else len(asked) if window.tokens is not None else limit
+        if len(ours) > most:
             self._saw(
                 "long history",
                 f"{len(ours)} messages",
@@ -308,6 +323,14 @@ class Probe:
         if answer is None:
             return None
         return self._target.misread(said, step.items or [], answer)
+
+    def _declared(self) -> str:
+        """How much of a history the contract promises."""
+        window, page = self._contract.window, self._contract.page
+        for unit in ("messages", "turns", "tokens"):
+            if (bound := getattr(window, unit)) is not None:
+                return f"the newest {bound} {unit}"
+        return f"a page of {page.default}" if page.default is not None else "the whole history"
 
     def _window_of(self, total: int) -> int:
         """How many of so many messages a recall shows at least, by the contract."""

@@ -16,7 +16,7 @@ import msgspec
 from goldfish import contract as promises
 from goldfish.contract import Contract, Settings, load_settings
 from goldfish.errors import UsageError
-from goldfish.mistakes import explain
+from goldfish.mistakes import explain, not_toml
 from stress.swarm.http import Manner
 from stress.targets.mapping.file import ALLOWED, TABLES, About, TargetFile
 from stress.targets.mapping.mapped import MappedTarget, opens
@@ -81,7 +81,7 @@ class Loaded(msgspec.Struct, frozen=True):
             for where, table in tables:
                 if table is not None:
                     return where.at("contract")
-            return f"{tables[0][0].name}: there is no [contract] yet" if tables else ""
+            return tables[0][0].at("contract") if tables else ""
 
         return written
 
@@ -163,7 +163,7 @@ def load(source: Source, environ: Mapping[str, str] = os.environ) -> Loaded:
     try:
         raw = tomllib.loads(source.text)
     except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{where.name} is not valid TOML: {error}") from error
+        raise UsageError(not_toml(where.name, source.text, error)) from error
     raw = resolve(raw, environ, secrets, where.name, source.text)
     try:
         return _made(source, where, raw, secrets)

@@ -120,6 +120,10 @@ class Target(ABC):
         """
         return Advice(expected="2xx")
 
+    def tells_id(self, message: Item, answer: Answer) -> bool:  # noqa: ARG002
+        """Whether an answer lists a message under the id that it was sent with."""
+        return self.tells_ids
+
     def misread(self, messages: Sequence[Item], items: Sequence[Item], answer: Answer) -> Advice | None:  # noqa: ARG002
         """Why a list does not show messages that it should: for how it is read, not for what the memory forgot.
 

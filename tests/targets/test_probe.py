@@ -78,9 +78,20 @@ WRONG = [
     Wrong("chat-log", 'session = "uuid5"', 'session = "plain"', "body = {", "documentation"),
     Wrong("support-history", '"conversation_id"', '"id"', 'save = { conversation = "id" }', "select the id"),
     Wrong("support-history", 'items = "entries"', 'items = "data"', 'items = "data"', "lists at entries"),
-    Wrong("support-history", 'text = "content"', 'text = "body"', 'text = "body"', "stands at content[0].text"),
+    Wrong("support-history", 'text = "content"', 'text = "body"', 'text = "body"', "stands at content "),
     Wrong("support-history", 'role = "author"', 'role = "kind"', 'role = "kind"', "the role stands at author"),
-    Wrong("support-history", 'assistant = "agent"', 'assistant = "bot"', 'user = "customer"', "'bot'"),
+    Wrong("support-history", 'assistant = "agent"', 'assistant = "bot"', 'assistant = "bot"', "'bot'"),
+    Wrong(
+        "support-history",
+        '{conversation}/entries"\nbody',
+        '{session}/entries"\nbody',
+        'path = "/api/conv',
+        "[open] saves",
+    ),
+    Wrong("support-history", 'entries = "{messages}"', 'lines = "{messages}"', "body = {", "is this key called so"),
+    Wrong(
+        "support-history", 'cursor = "next"', 'cursor = "entries[0].entry_id"', "paging = {", "tells as the next cursor"
+    ),
     Wrong("support-history", 'order = "newest-first"\n', "", "[recall]", 'order = "newest-first"'),
     Wrong("support-history", '"newest-first"', '"oldest-first"', 'order = "oldest-first"', 'order = "newest-first"'),
     Wrong("support-history", 'cursor = "next"', 'cursor = "after"', "paging = {", "select that"),
@@ -203,7 +214,7 @@ def test_an_address_that_the_command_gave_is_not_blamed_on_the_file(tmp_path: Pa
     ).stdout
     assert 'written:  memory.toml:2: base_url = "http://127.0.0.1:1"' in written
     assert "no answer" in given
-    assert "written:" not in given
+    assert "written:  in the address that was given: --host" in given
 
 
 def test_an_interrupted_probe_says_so_and_no_more(tmp_path: Path) -> None:

@@ -121,6 +121,10 @@ class _Lists(_Compiled):
             return str(token._replace(seq=token.seq + 1))  # the reply is the message behind the one it repeats
         return found
 
+    def id_of(self, element: Any) -> Any:
+        """What an element tells as its id."""
+        return self._id(element) if self._id is not None else None
+
     def next(self, data: Any, page: int, received: int, values: Mapping[str, Any]) -> dict[str, Any] | None:
         """The values for the next page; None if there is none."""
         paging = self.paging
@@ -292,7 +296,7 @@ class MappedTarget(Target):
             return unreadable(answer, write=False)
         if step.newest_first:
             items.reverse()
-        if limit is not None and step.paging is not None:
+        if limit is not None and page:  # the last page may bring more than was asked for; the first may not
             items = items[max(len(items) - limit, 0) :]
         return accepted(answer, items)
 
@@ -311,6 +315,15 @@ class MappedTarget(Target):
     def advise(self, step: str, answer: Answer | None, requests: int) -> Advice:
         """What to tell people about a step that failed, and which line says so."""
         return advise(self._file, self._where, step, answer, requests)
+
+    def tells_id(self, message: Item, answer: Answer) -> bool:
+        """Whether an answer lists a message under the id that it was sent with."""
+        step = self._recall_default
+        try:
+            elements = step.elements(decode(answer.body)) or []
+        except ValueError:
+            return False
+        return self._message_id(message.id) in map(step.id_of, elements)
 
     def misread(self, messages: Sequence[Item], items: Sequence[Item], answer: Answer) -> Advice | None:
         """Which line makes a list be misread."""

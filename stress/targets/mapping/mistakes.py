@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -36,6 +37,8 @@ class Where(NamedTuple):
 
     def at(self, *keys: str) -> str:
         """Name, number and words of the line that sets the last of some keys, or of the table above it."""
+        if keys and not re.search(rf"^\s*\[{{1,2}}{re.escape(keys[0])}[\].]", self.text, re.MULTILINE):
+            return f"{self.name}: there is no [{keys[0]}] yet"
         number = line_of(self.text, list(keys), self.opening if keys[:1] == ("open",) else 0)
         lines = self.text.splitlines()
         words = lines[number - 1].strip() if 0 < number <= len(lines) else ""
@@ -65,6 +68,13 @@ def advise(file: TargetFile, where: Where, step: str, answer: Answer | None, req
     if answer is None:
         return Advice(expected=codes, at=where.at("target", "base_url") if file.target.base_url else "")
     accepted = answer.status in setting.accepted if setting.accepted else 200 <= answer.status < 300
+    if not accepted and isinstance(setting, RecallStep) and setting.paging is not None and requests > 1:
+        return Advice(
+            expected=codes,
+            found="the first page was listed, and the next one refused",
+            at=where.at(table, "paging"),
+            attempt="is this what the answer tells as the next cursor, and does the request send it where it belongs?",
+        )
     if not accepted:
         return _refused(file, where, table, setting, answer, codes)
     if table == "open":
@@ -102,10 +112,12 @@ def _refused(file: TargetFile, where: Where, table: str, step: Any, answer: Answ
         if word := _role_refused(file, answer):
             return Advice(
                 expected=codes,
-                at=where.at("roles", "user"),
-                attempt=f"the answer speaks of {word!r}: [roles] says what the service calls user and assistant, e.g. "
-                'user = "human"',
+                at=where.at("roles", next((role for role, its in file.roles.items() if its == word), word)),
+                attempt=f"the answer speaks of {word!r}: [roles] says what the service calls user and assistant; see "
+                "in the answer which words it takes",
             )
+        if told := _located(where, table, step, answer, codes):
+            return told
         key = "body" if step.body is not None else "query" if step.query else "path"
         if getattr(step, "message", None) is not None:
             key = "message"
@@ -128,6 +140,46 @@ def _refused(file: TargetFile, where: Where, table: str, step: Any, answer: Answ
             attempt="the service does not take what was sent: does its answer ask for a header? headers = {…}",
         )
     return Advice(expected=codes, at=where.at(table, "path"), attempt="what does the service's own log say?")
+
+
+def _located(where: Where, table: str, step: Any, answer: Answer, codes: str) -> Advice | None:
+    """Where an answer says itself what it does not take, as FastAPI does: ``"loc": ["path", "number"]``."""
+    places = [place for place in _locations(_json(answer)) if place]
+    if not places:
+        return None
+    place = places[0]
+    named = ".".join(map(str, place))
+    if place[0] == "path":
+        return Advice(
+            expected=codes,
+            found=f"the service does not take {named}",
+            at=where.at(table, "path"),
+            attempt="is that the id that the service made? [open] saves it, and the path has it: {…}",
+        )
+    if place[0] == "body" and step.body is None:
+        return Advice(
+            expected=codes,
+            found=f"the service misses {named}",
+            at=where.at(table),
+            attempt="it wants a body: body = { … }",
+        )
+    if place[0] == "body" and len(place) == 2:  # a key of the body itself, not of a message in it
+        return Advice(
+            expected=codes,
+            found=f"the service does not take {named}, or misses it",
+            at=where.at(table, "body"),
+            attempt="is this key called so, and does it hold what the service expects?",
+        )
+    return None
+
+
+def _locations(data: Any) -> list[list[Any]]:
+    """All values of keys "loc" that are lists of names."""
+    if isinstance(data, dict):
+        own = data.get("loc")
+        below = [place for value in data.values() for place in _locations(value)]
+        return [own, *below] if isinstance(own, list) else below
+    return [place for value in data for place in _locations(value)] if isinstance(data, list) else []
 
 
 def _role_refused(file: TargetFile, answer: Answer) -> str:
@@ -245,11 +297,12 @@ def _role(
     role, found = next((pair for pair in wrong if pair[1] not in ("", "user", "assistant")), wrong[0])
     if role == "user" and file.turn is not None:
         role = "assistant"  # a reply that repeats what was said is taken for that
+    is_word = re.fullmatch(r"[A-Za-z_-]{1,30}", found) is not None
     return Advice(
         expected=f"the role {role!r}",
         found=f"{found!r} at {step.role}",
-        at=where.at("roles", role) if file.roles and found else where.at(table, "role"),
-        attempt=f'[roles] {role} = "{found}", if that is what the service calls it' if found else _roles(elements),
+        at=where.at("roles", role) if file.roles and is_word else where.at(table, "role"),
+        attempt=f'[roles] {role} = "{found}", if that is what the service calls it' if is_word else _roles(elements),
     )
 
 
@@ -269,10 +322,12 @@ def misread_pages(file: TargetFile, where: Where, said: int, listed: int, reques
         return None
     what = f"the next cursor at {step.paging.cursor}" if step.paging.cursor else f"{step.paging.offset} on a full page"
     attempt = "does each request ask for the page after the one before it?"
-    if requests == 1 and step.paging.cursor is not None:
+    if requests == 1 and step.paging.more is not None:
+        attempt = (
+            f"see in the first answer what tells that there is more (more = {step.paging.more!r}), and select that"
+        )
+    elif requests == 1 and step.paging.cursor is not None:
         attempt = "see in the first answer where it tells how to go on, and select that"
-    elif requests == 1 and step.paging.more is not None:
-        attempt = "see in the first answer what tells that there is more, and select that"
     elif requests == 1:
         attempt = f"a full page has other than {step.paging.offset} elements: see how many the first answer lists"
     return Advice(
@@ -314,6 +369,7 @@ def _nothing(
         texts = texts or paths_to(element, lambda value: value in whole)
     for element in elements[:ELEMENTS_MAX]:
         texts = texts or paths_to(element, lambda value: isinstance(value, str) and any(t in value for t in tokens))
+    texts = [re.sub(r"\[0\](\.text)?$", "", text) or text for text in texts]  # a list of parts is read whole
     if texts:
         return Advice(
             expected=expected,
