@@ -361,7 +361,7 @@ def test_inconclusive_outranks_failed_requests_and_a_loss_outranks_both(tmp_path
     for number in range(5):
         process.talk(f"x{number}").recall("phone", 0, 1, outcome="fail")
     results = verdict(tmp_path, process)
-    assert (results.exit_code, reasons(results)) == (4, ["few-conversations", "request-failures"])
+    assert (results.exit_code, reasons(results)) == (4, ["request-failures", "few-conversations"])
     results = verdict(tmp_path, bad(process, PHONE[1]))
     assert (results.exit_code, reasons(results)) == (3, ["context-loss", "request-failures"])
 

@@ -154,7 +154,7 @@ def test_who_is_kept_apart_from_the_near_is_kept_apart_from_the_far(
         ("[budget]\ncontext_loss = 2\n", ["goldfish.toml:2", "budget.context_loss", "2", "<= 1"]),
         ("[budget]\nconfidence = 'high'\n", ["goldfish.toml:2", "budget.confidence", "high"]),
         ("[budjet]\n", ["goldfish.toml:1", "budjet", "contract, budget"]),
-        ("[contract\n", ["not valid TOML", "line 1"]),
+        ("[contract\n", ["goldfish.toml:1: not valid TOML", "[contract"]),
         ("[contract]\nunmarked = 'allowed'\n", ["goldfish.toml:2", "'allowed'", '"forbid" or "allow"']),
         ("[contract]\nwindow = 12\n", ["goldfish.toml:2", "12", "{messages = N}"]),
         ("[contract]\nscope = 'session'\n", ["goldfish.toml:2", '["session"]']),
