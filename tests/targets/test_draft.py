@@ -292,6 +292,7 @@ def test_a_server_that_drips_or_pours_is_given_up(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("stress.targets.draft.fetch.BYTES_MAX", 1000)
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(UsageError, match="whole answer"):
         document(f"http://127.0.0.1:{silent.getsockname()[1]}/openapi.json")
+    monkeypatch.setattr("stress.targets.draft.fetch.PATIENCE_S", 30)
     with standing_in(http(200, b"x" * 2000)) as large, pytest.raises(UsageError, match="larger than"):
         document(f"{large.url}/openapi.json")
 
