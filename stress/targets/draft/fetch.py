@@ -96,7 +96,7 @@ def _fetched(url: str) -> bytes:
     worker = threading.Thread(target=fetch, daemon=True)
     worker.start()
     worker.join(PATIENCE_S)
-    if not found:
+    if not found or isinstance(getattr(found[0], "reason", found[0]), TimeoutError):
         raise UsageError(f"{shown(url)}: no whole answer in {PATIENCE_S:g} s; is it the right address?")
     (got,) = found
     if isinstance(got, urllib.error.HTTPError):
