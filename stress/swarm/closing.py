@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 CLOSERS = 8
 """Conversations that are closed at the same time, while few wait."""
 CLOSERS_MAX = 500
+AGAIN_S = (0.5, 1.0, 2.0)
+"""Pauses between final recalls that got no answer."""
 WAITING_PER_CLOSER = 4
 WAITING_MAX = 2_000
 """Conversations that may wait to be closed before users hold back; those users have open come on top."""
@@ -93,12 +95,20 @@ class Closing:
                 if not self._queue and not self._busy:
                     self._empty.set()
 
+    def _look_back(self, device: Device, chat: Chat) -> None:
+        """The final recall; one that falls into an outage is repeated, or nobody knew what became of the messages."""
+        for pause_s in (*AGAIN_S, None):
+            answered = device.recall(chat)
+            device.drop_connection()
+            if answered or pause_s is None:
+                return
+            gevent.sleep(pause_s)
+
     def _close(self, conversation: Conversation) -> None:
         chats = [Chat(self._run.target, conversation, session) for session in sorted(conversation.sessions)]
         for name in sorted({entry.device for entry in conversation.ledger.entries}):
             device = Device(self._run, conversation.person, name, phase="final")
-            device.recall(chats[-1])
-            device.drop_connection()
+            self._look_back(device, chats[-1])
         if not self._run.owned and self._run.target.deletes:
             device = Device(self._run, conversation.person, name, phase="final")
             for chat in chats:

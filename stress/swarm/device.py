@@ -150,11 +150,14 @@ class Device:
             ledger.end(said, result.outcome, row.end_ns)
         run.report("append", conversation.scenario, start_ns, row.end_ns, _failure(result))
 
-    def recall(self, chat: Chat, limit: int | None = None) -> None:
-        """Look back: at the session, or at everything of the person where the conversation spans all sessions."""
+    def recall(self, chat: Chat, limit: int | None = None) -> bool:
+        """Look back: at the session, or at everything of the person where the conversation spans all sessions.
+
+        Tells whether there was an answer.
+        """
         run, conversation, ledger = self.run, chat.conversation, chat.conversation.ledger
         if not (chat.place.open or self._opened(chat)):
-            return
+            return False
         by_user = ledger.scope == "user"
         session_id = None if by_user else chat.session_id
         limit = run.target.asked(limit, by_user=by_user)
@@ -193,6 +196,7 @@ class Device:
             run.report("recall", conversation.scenario, start_ns, row.end_ns, _failure(result))
         else:
             ledger.when_settled(partial(self._judge, conversation, listing, row, capacity))
+        return listing is not None
 
     def forget(self, chat: Chat) -> None:
         """Delete a session."""

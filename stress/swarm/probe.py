@@ -149,8 +149,9 @@ class Probe:
             key="order",
             advice='[contract] order = "unspecified", if lists have no order',
         )
-        promised = [message for message in said if self._contract.roles is None or message.role in self._contract.roles]
-        missing = [message for message in promised if message.content not in order]
+        promised = self._promised(said)
+        shown = {(item.role, item.content) for item in listed}
+        missing = [message for message in promised if (message.role, message.content) not in shown]
         roles = sorted({message.role for message in missing})
         whole = [role for role in roles if not any(item.role == role for item in listed)]
         self._saw(
@@ -189,6 +190,8 @@ class Probe:
             seen, fits = f"lists the oldest {LIMIT}", False
         elif len(texts) > LIMIT:
             seen, fits = f"lists {len(texts)}: a limit is not heard", False
+        elif len(texts) < min(LIMIT, self._window_of(len(said))):
+            fits = False
         self._saw(
             promise,
             seen,
@@ -209,7 +212,8 @@ class Probe:
             "isolated" if self._contract.isolates("session") else "not isolated",
             fits=not leaked or not self._contract.isolates("session"),
             key="isolation",
-            advice='[contract] isolation = ["tenant", "user"], if sessions are shared on purpose',
+            advice="is the session in both requests, as {session} or as what [open] saved? only if sessions are shared "
+            'on purpose: [contract] isolation = ["tenant", "user"]',
         )
         if not self._target.by_user or "user" not in self._contract.scope:
             self._saw("recall by user", "not asked for", "not promised", fits=None)
@@ -232,9 +236,8 @@ class Probe:
         """Session 3: is there a window, or a page?"""
         said = self.alone.say(3, [(f"{QUESTION} ({number})", f"{ANSWER} ({number})") for number in range(MANY_TURNS)])
         step = self._settled(3, said)
-        texts = [item.content for item in step.items or ()]
-        asked = [message.content for message in said]
-        ours = [text for text in texts if text in set(asked)]
+        asked = [message.content for message in self._promised(said)]
+        ours = [item.content for item in self._promised(list(step.items or ())) if item.content in set(asked)]
         limit = self._window_of(len(asked))
         declared = self._declared()
         advice = self._target.misread_pages(len(asked), len(ours), len(step.exchanges))
@@ -323,6 +326,10 @@ class Probe:
         if answer is None:
             return None
         return self._target.misread(said, step.items or [], answer)
+
+    def _promised(self, said: list[Item]) -> list[Item]:
+        """Those that the memory says it stores."""
+        return [message for message in said if self._contract.roles is None or message.role in self._contract.roles]
 
     def _declared(self) -> str:
         """How much of a history the contract promises."""

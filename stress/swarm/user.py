@@ -109,11 +109,11 @@ class MemoryUser(User):  # type: ignore[misc]
             self._run.opened(conversation)
         return Chat(self._run.target, self._conversations[-1], number)
 
-    def together(self, *actions: Callable[[], None]) -> None:
+    def together(self, *actions: Callable[[], object]) -> None:
         """Do several things in the same instant, and go on when all are done."""
         start = Event()
 
-        def act(action: Callable[[], None]) -> None:
+        def act(action: Callable[[], object]) -> None:
             start.wait()
             action()
 

@@ -246,9 +246,9 @@ def _complete(file: TargetFile, where: Where) -> None:
             if step is None:
                 continue
             for key in ("path", "query", "headers", "body", "message"):
-                _templates(
-                    where, table, key, getattr(step, key, None), known if key == "body" else known - {"messages"}
-                )
+                # What is said has any characters; headers have few.
+                without = {"body": set(), "headers": {"messages", "text"}}.get(key, {"messages"})
+                _templates(where, table, key, getattr(step, key, None), known - without)
             if not step.path.startswith("/"):
                 raise UsageError(f"{where.at(table, 'path')}: a path starts with /")
             for name in placeholders(step.path):

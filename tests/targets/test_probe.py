@@ -234,3 +234,22 @@ def test_the_reference_memory_fits_the_default_contract(tmp_path: Path) -> None:
     ended = goldfish("probe", cwd=tmp_path)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert "refused (status 422)" in ended.stdout  # a NUL character, loudly: no promise is broken
+
+
+@pytest.mark.parametrize("server", ["companion"], indirect=True)
+def test_a_memory_that_keeps_what_users_say_is_held_to_that(server: Server) -> None:
+    text = server.product.target.read_text(encoding="utf-8")
+    only = text.replace('items = "lines"', 'items = "lines[?who==\'you\']"')
+    assert only != text
+    told = {seen.promise: seen for seen in server.probed(only).observations}
+    assert told["all roles stored"].seen == "no message of the role assistant is listed"
+    assert not told["all roles stored"].fits
+    kept = server.probed(only.replace("[contract]", '[contract]\nroles = ["user"]'))
+    assert kept.problem is None
+    assert {seen.promise for seen in kept.observations if seen.fits is False} <= {"the newest 3 on request"}
+
+
+def test_what_is_said_stands_in_no_header() -> None:
+    text = MAPPING.replace('path = "/say"\n', 'path = "/say"\nheaders = { X-Key = "{text}" }\n')
+    with pytest.raises(UsageError, match=r"memory\.toml:7: .*unknown placeholder \{text\}"):
+        load(Source("memory", "memory.toml", text), {"TOKEN": "secret-token"})
