@@ -77,10 +77,14 @@ def diagnose(
         directory: of the run, to be named in commands.
     """
     effective = effective_contract(judged.symptoms.sample, contract)
+    likely = likely_causes(judged, contract, effective, faults)
+    if effective is not None and likely and likely[0].code == "lost-at-once":
+        # An expiry would explain it as well; but a memory that crashed does not keep that promise either.
+        effective = msgspec.structs.replace(effective, ttl=None)
     return Diagnosis(
         classes=_classes(judged, confidence),
         causes=with_examples(
-            likely_causes(judged, contract, effective, faults),
+            likely,
             judged.gravest.conversations(EXAMPLES_AMONG),
             judged.start_ns,
             directory,
