@@ -239,7 +239,7 @@ def test_the_reference_memory_fits_the_default_contract(tmp_path: Path) -> None:
 @pytest.mark.parametrize("server", ["companion"], indirect=True)
 def test_a_memory_that_keeps_what_users_say_is_held_to_that(server: Server) -> None:
     text = server.product.target.read_text(encoding="utf-8")
-    only = text.replace('items = "lines"', 'items = "lines[?who==\'you\']"')
+    only = text.replace('items = "lines"', "items = \"lines[?who=='you']\"")
     assert only != text
     told = {seen.promise: seen for seen in server.probed(only).observations}
     assert told["all roles stored"].seen == "no message of the role assistant is listed"
