@@ -97,7 +97,7 @@ def test_the_comments_of_a_blank_mapping_can_be_taken_at_their_word() -> None:
 def test_every_placeholder_that_is_told_of_is_known(name: str) -> None:
     step = "recall" if name in ("limit", "cursor", "offset", "page") else "append"
     path = f'path = "/m"\nheaders = {{ x = "{{{name}}}" }}\n'
-    if name == "messages":
+    if name in ("messages", "text"):
         path = 'path = "/m"\n'
     message = 'body = { m = "{messages}", t = "t" }\nmessage = { text = "{text}" }\n'
     if step == "append":

@@ -216,7 +216,7 @@ PLACEHOLDERS = {
     "messages": "in the body of [append]: all messages, each in the form of message",
     "id": "of a message, as [ids] forms it",
     "role": 'who says it: "user" or "assistant", translated by [roles]',
-    "text": "what is said",
+    "text": "what is said; not in headers",
     "limit": "how many messages are asked for; no value where all are asked for",
     "cursor": "what the page before says of the next; no value for the first page",
     "offset": "how many elements the pages before had",
