@@ -27,6 +27,8 @@ from goldfish.words import count, share, span
 
 TIMED_MIN = 100
 """Fewer requests than these have no 95th percentile worth the name."""
+REFUSAL = ("append", "409")
+"""An answer as any other, where the contract lets the second of two appends at once be refused."""
 WHYS = {
     "refused": "connection refused",
     "reset": "connection reset",
@@ -236,7 +238,7 @@ def request_failures(judged: Judged, tallies: Sequence[Tally], budget: Budget, *
     refused = sum(
         number
         for failure, number in judged.symptoms.failures.number.items()
-        if may_refuse and (failure.kind, failure.why) == ("append", "409")
+        if may_refuse and (failure.kind, failure.why) == REFUSAL
     )
     total = sum(sum(outcomes.values()) for tally in tallies for outcomes in tally.requests.values())
     failed = sum(outcomes["fail"] + outcomes["info"] for tally in tallies for outcomes in tally.requests.values())
@@ -246,23 +248,25 @@ def request_failures(judged: Judged, tallies: Sequence[Tally], budget: Budget, *
     if total <= 0 or failed / total <= budget.request_failures:
         return []
     outside = " outside of faults" if judged.exposure.requests else ""
+    whys = _mostly(judged, may_refuse=may_refuse)
     text = (
         f"{failed:,} of {count(total, 'request')}{outside} failed or got no answer ({share(failed / total)}); expected "
-        f"at most {share(budget.request_failures)}. {_mostly(judged)}Look at the target's log, or send less."
+        f"at most {share(budget.request_failures)}. {whys}Look at the target's log, or send less."
     )
     return [Reason(code="request-failures", text=text)]
 
 
-def _mostly(judged: Judged) -> str:
-    """What requests failed of, the most frequent first."""
+def _mostly(judged: Judged, *, may_refuse: bool) -> str:
+    """What requests of the whole run failed of, the most frequent first."""
     whys: Counter[str] = Counter()
     for failure, number in judged.symptoms.failures.number.items():
-        whys[failure.why] += number
+        if not (may_refuse and (failure.kind, failure.why) == REFUSAL):
+            whys[failure.why] += number
     told = []
     for why, number in whys.most_common(3):
         words = f"status {why}" if why.isdigit() else WHYS.get(why, why)
         told.append(f"{words} ({number:,})")
-    return f"Mostly: {', '.join(told)}. " if told else ""
+    return f"In the whole run they failed of: {', '.join(told)}. " if told else ""
 
 
 def _fates(tally: Tally) -> str:

@@ -31,6 +31,8 @@ from goldfish.words import count, share
 EXPLAINS_MIN = 0.1
 """A cause that accounts for less of the harm of its class is not named."""
 CAUSES_MAX = 5
+CRASHED = 0.6
+"""What an expiry accounts for less where a crash explains the same: it comes second, and is still named."""
 MARKED = {known.anomaly for known in KNOWN.values()} | {"expired early"}
 """Classes that have causes with evidence of their own; what expired early is also missing."""
 
@@ -72,9 +74,8 @@ def _of_loss(harm: Harm, contract: Contract, effective: EffectiveContract | None
     crashed = at_one_moment(harm) if expired is not None else 0.0
     if expired is not None and crashed:
         told = f"{share(crashed)} of it can have disappeared at one moment, as in a crash."
-        expired = msgspec.structs.replace(
-            expired, explains=expired.explains * (1 - 0.6 * crashed), evidence_against=[*expired.evidence_against, told]
-        )
+        against, less = [*expired.evidence_against, told], 1 - CRASHED * crashed
+        expired = msgspec.structs.replace(expired, explains=expired.explains * less, evidence_against=against)
     update = _less(lost_update(harm), 1 - limited)
     overwritten = _weight(update) * harm.missed / harm.gone if harm.gone else 0.0
     specific = (1 - max(apart, limited, _weight(expired) * (1 - crashed))) * (1 - min(1.0, overwritten))

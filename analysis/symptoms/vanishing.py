@@ -19,6 +19,7 @@ from goldfish.rule import NEVER, Message
 
 TICK_NS = 100_000_000
 USUAL_MAX = 2 / 3
+"""A moment for all that vanished counts whole unless more than this share may have vanished at any moment."""
 TELLING_TICKS = 20
 """In a shorter time all vanish together."""
 

@@ -24,6 +24,8 @@ BODY_CHARS = 240
 READ_BYTES = 128 * 1024
 SHOWN = 4
 """Steps that are shown whole: one turn, and what a session needs before it. The rest are many of a kind."""
+SHOWN_OF_FAILED = 8
+"""The last steps that are shown where one failed."""
 
 
 def probe(target: str, host: str | None, contract: Path | None, *, as_json: bool, every_step: bool) -> int:
@@ -69,7 +71,7 @@ def _show(found: Probe, endpoint: Endpoint, *, every_step: bool) -> None:
     out = console()
     steps = found.alone.steps if every_step or found.problem else found.alone.steps[:SHOWN]
     if found.problem and not every_step:
-        steps = steps[-2 * SHOWN :]
+        steps = steps[-SHOWN_OF_FAILED:]
     for step in steps:
         for exchange in step.exchanges:
             out.print(_exchange(step, exchange, endpoint), soft_wrap=True)

@@ -224,7 +224,7 @@ class Conductor:
 
     def on_quitting(self, **_: Any) -> None:
         """End the load if it still goes on (Ctrl-C, SIGTERM), and set the exit code."""
-        if isinstance(self._starting, gevent.Greenlet):
+        if isinstance(self._starting, gevent.Greenlet) and self._starting is not gevent.getcurrent():
             self._starting.kill()  # or its run begins when nobody is there to end it
         if this := self._round:
             if this.interrupted:  # the second SIGTERM

@@ -166,10 +166,10 @@ class Probe:
         short = self._window_of(len(said))
         if missing and not whole and short >= len(said):
             self._saw("short history whole", f"{len(missing)} of {len(said)} messages are missing", "yes", fits=False)
-        answer = step.exchanges[-1].answer
         told = "not asked for; the texts name the messages"
         if self._target.tells_ids:
-            kept = answer is not None and all(self._target.tells_id(message, answer) for message in said)
+            pages = [exchange.answer for exchange in step.exchanges if exchange.answer is not None]
+            kept = all(any(self._target.tells_id(message, page) for page in pages) for message in said)
             told = "kept" if kept else "not those that were sent; the texts name the messages"
         self._saw("ids", told, NOTHING, fits=None)
         return said
@@ -183,14 +183,15 @@ class Probe:
         step = self.alone.recall(1, LIMIT)
         if step.outcome != "ok" or step.items is None:
             raise self.alone.failure(step)
-        texts = [item.content for item in step.items]
-        newest = [message.content for message in said[-LIMIT:]]
-        seen, fits = ("yes", True) if texts == newest else (f"lists {len(texts)}", None)
-        if texts == [message.content for message in said[:LIMIT]]:
+        asked = [message.content for message in said]
+        # Elements of its own may come on top of a limit, and replies are counted in it.
+        ours = [item.content for item in step.items if item.content in asked]
+        seen, fits = ("yes", True) if ours == asked[-LIMIT:] else (f"lists {len(step.items)}", None)
+        if ours == asked[:LIMIT]:
             seen, fits = f"lists the oldest {LIMIT}", False
-        elif len(texts) > LIMIT:
-            seen, fits = f"lists {len(texts)}: a limit is not heard", False
-        elif len(texts) < min(LIMIT, self._window_of(len(said))):
+        elif len(ours) > LIMIT:
+            seen, fits = f"lists {len(ours)}: a limit is not heard", False
+        elif len(step.items) < min(LIMIT, self._window_of(len(said))):
             fits = False
         self._saw(
             promise,

@@ -74,14 +74,12 @@ class Loaded(msgspec.Struct, frozen=True):
         wheres = [Where(_short(str(path)), path.read_text("utf-8")), own] if path is not None else [own]
 
         def written(key: str) -> str:
-            tables = [(where, tomllib.loads(where.text).get("contract")) for where in wheres if where.text]
-            for where, table in tables:
-                if table is not None and key in table:
+            texts = [where for where in wheres if where.text]
+            tables = {where: tomllib.loads(where.text).get("contract", {}) for where in texts}
+            for where in texts:
+                if key in tables[where]:
                     return where.at("contract", key)
-            for where, table in tables:
-                if table is not None:
-                    return where.at("contract")
-            return tables[0][0].at("contract") if tables else ""
+            return next((where for where in texts if tables[where]), texts[0]).at("contract") if texts else ""
 
         return written
 

@@ -362,6 +362,10 @@ def test_inconclusive_outranks_failed_requests_and_a_loss_outranks_both(tmp_path
         process.talk(f"x{number}").recall("phone", 0, 1, outcome="fail")
     results = verdict(tmp_path, process)
     assert (results.exit_code, reasons(results)) == (4, ["request-failures", "few-conversations"])
+    assert "they failed of: " in results.reasons[0].text
+    assert "Run longer" in results.reasons[1].text
+    interrupted = verdict(tmp_path, process, ended="interrupted")
+    assert "The run was interrupted; let it end by itself." in interrupted.reasons[1].text
     results = verdict(tmp_path, bad(process, PHONE[1]))
     assert (results.exit_code, reasons(results)) == (3, ["context-loss", "request-failures"])
 

@@ -81,3 +81,29 @@ def test_a_conversation_in_which_nothing_was_said_is_closed_at_once(slow: Slow) 
     slow.add(silent)
     assert slow.closed == [silent]
     assert slow.wait(0)
+
+
+class Deaf:
+    """A device whose recalls get an answer only after a while."""
+
+    def __init__(self, answered: int) -> None:
+        self.recalls = 0
+        self._answered = answered
+
+    def recall(self, _: Any) -> bool:
+        self.recalls += 1
+        return self.recalls >= self._answered
+
+    def drop_connection(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(("answered", "recalls"), [(1, 1), (3, 3), (99, 4)])
+def test_a_final_recall_without_an_answer_is_repeated_a_few_times(
+    slow: Slow, monkeypatch: pytest.MonkeyPatch, answered: int, recalls: int
+) -> None:
+    monkeypatch.setattr(closing, "AGAIN_S", (0, 0, 0))
+    device: Any = Deaf(answered)
+    chat: Any = None
+    slow._look_back(device, chat)
+    assert device.recalls == recalls

@@ -7,16 +7,18 @@ import signal
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import uuid4
 
 import pytest
 
 from goldfish.errors import UsageError
 from goldfish.token import Person
-from stress.swarm.http import Endpoint
-from stress.swarm.probe import Probe
+from stress.swarm.alone import Step
+from stress.swarm.http import Answer, Endpoint
+from stress.swarm.probe import Observation, Probe
 from stress.targets.load import Source, load
+from stress.targets.outcome import Item, Result
 from tests.cli.command import PATIENCE_S, goldfish, started, until
 from tests.swarm.standin import standing_in
 
@@ -253,3 +255,44 @@ def test_what_is_said_stands_in_no_header() -> None:
     text = MAPPING.replace('path = "/say"\n', 'path = "/say"\nheaders = { X-Key = "{text}" }\n')
     with pytest.raises(UsageError, match=r"memory\.toml:7: .*unknown placeholder \{text\}"):
         load(Source("memory", "memory.toml", text), {"TOKEN": "secret-token"})
+
+
+def observed(contents: list[str]) -> Observation:
+    """What is said of a recall that lists these, with a limit, of a chat in which eight messages were said."""
+    loaded = load(Source("reference", "reference", ""))
+    probe = Probe(Endpoint("http://127.0.0.1:1"), loaded.target, Person("aaaaaa", 0, 0), loaded.settings(None).contract)
+    step = Step("recall", [], Result("ok", items=[Item("", "user", content) for content in contents]))
+    alone: Any = probe.alone
+    alone.recall = lambda *_: step
+    probe._limited([Item("", "user", str(number)) for number in range(8)])
+    return probe.observations[-1]
+
+
+@pytest.mark.parametrize(
+    ("contents", "fits"),
+    [
+        (["5", "6", "7"], True),
+        (["a system prompt", "5", "6", "7"], True),  # on top of the limit; whether it may is told elsewhere
+        (["6", "a reply", "7"], None),  # counted in the limit
+        (["0", "1", "2"], False),
+        (["4", "5", "6", "7"], False),
+        (["7"], False),
+    ],
+)
+def test_a_limit_is_heard_or_it_is_said(contents: list[str], fits: bool | None) -> None:
+    assert observed(contents).fits is fits
+
+
+def test_what_an_answer_names_is_told_without_control_characters() -> None:
+    loaded = load(Source("memory", "memory.toml", MAPPING), {"TOKEN": "secret-token"})
+    body = b'{"detail": [{"loc": ["body", "te\\u001b[31mxt"]}]}'
+    advice = loaded.target.advise("append", Answer(status=422, body=body, content_type="application/json"), 1)
+    assert advice.at == 'memory.toml:7: body = { text = "{text}" }'
+    assert "body.te" in advice.found
+    assert "\x1b" not in advice.found
+
+
+def test_a_contract_in_one_line_is_found() -> None:
+    text = f'contract = {{ scope = ["session"] }}\n{MAPPING}'
+    loaded = load(Source("memory", "memory.toml", text), {"TOKEN": "secret-token"})
+    assert loaded.contract_at(None)("scope") == 'memory.toml:1: contract = { scope = ["session"] }'

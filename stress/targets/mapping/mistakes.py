@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from goldfish.mistakes import line_of
 from goldfish.token import PREFIX, read
+from goldfish.words import visible
 from stress.swarm.answer import Answer
 from stress.targets.mapping.file import RecallStep, TargetFile
 from stress.targets.mapping.select import decode, paths_to, selector
@@ -37,7 +39,7 @@ class Where(NamedTuple):
 
     def at(self, *keys: str) -> str:
         """Name, number and words of the line that sets the last of some keys, or of the table above it."""
-        if keys and not re.search(rf"^\s*\[{{1,2}}{re.escape(keys[0])}[\].]", self.text, re.MULTILINE):
+        if keys and keys[0] not in tomllib.loads(self.text):
             return f"{self.name}: there is no [{keys[0]}] yet"
         number = line_of(self.text, list(keys), self.opening if keys[:1] == ("open",) else 0)
         lines = self.text.splitlines()
@@ -144,11 +146,12 @@ def _refused(file: TargetFile, where: Where, table: str, step: Any, answer: Answ
 
 def _located(where: Where, table: str, step: Any, answer: Answer, codes: str) -> Advice | None:
     """Where an answer says itself what it does not take, as FastAPI does: ``"loc": ["path", "number"]``."""
-    places = [place for place in _locations(_json(answer)) if place]
-    if not places:
+    data = _json(answer)
+    found = paths_to(data, lambda value: isinstance(value, list) and value[:1] in (["path"], ["body"]))
+    if not found:
         return None
-    place = places[0]
-    named = ".".join(map(str, place))
+    place = selector(found[0])(data)
+    named = visible(".".join(map(str, place)))
     if place[0] == "path":
         return Advice(
             expected=codes,
@@ -171,15 +174,6 @@ def _located(where: Where, table: str, step: Any, answer: Answer, codes: str) ->
             attempt="is this key called so, and does it hold what the service expects?",
         )
     return None
-
-
-def _locations(data: Any) -> list[list[Any]]:
-    """All values of keys "loc" that are lists of names."""
-    if isinstance(data, dict):
-        own = data.get("loc")
-        below = [place for value in data.values() for place in _locations(value)]
-        return [own, *below] if isinstance(own, list) else below
-    return [place for value in data for place in _locations(value)] if isinstance(data, list) else []
 
 
 def _role_refused(file: TargetFile, answer: Answer) -> str:
